@@ -1,0 +1,130 @@
+"""The course's commands. Python alone runs this file; it sets up all the rest in .venv.
+
+python3 course.py read                  open JupyterLab at the first notebook
+python3 course.py check [ARGUMENTS]     run every test and every notebook cell (pytest)
+python3 course.py refresh [NOTEBOOKS]   run notebooks afresh and store their outputs
+python3 course.py address OWNER/NAME    for a fork: change the GitHub address everywhere
+"""
+
+import base64
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+PYTHONS = ((3, 11), (3, 12), (3, 13))
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+NOTEBOOKS = ROOT / "notebooks"
+
+
+def main(command="", *arguments):
+    commands = {"read": read, "check": check, "refresh": refresh, "address": address}
+    if command not in commands:
+        sys.exit(__doc__)
+    return commands[command](*arguments)
+
+
+def read():
+    set_up()
+    first = min(NOTEBOOKS.glob("*.ipynb"))
+    command = [VENV_PYTHON, "-m", "jupyterlab", first]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")  # in a container there may be no other user
+    return subprocess.call(command, cwd=ROOT)
+
+
+def check(*arguments):
+    set_up()
+    return subprocess.call([VENV_PYTHON, "-m", "pytest", *arguments], cwd=ROOT)
+
+
+def refresh(*paths):
+    set_up()
+    if Path(sys.prefix) != VENV:  # go on inside the environment, where nbclient is
+        return subprocess.call([VENV_PYTHON, __file__, "refresh", *paths])
+    for path in map(Path, paths or sorted(NOTEBOOKS.glob("*.ipynb"))):
+        print("running", path.name, flush=True)
+        run_notebook(path)
+
+
+def address(new=""):
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", new):
+        sys.exit("The address is the OWNER/NAME of a GitHub repository.")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    old = re.search(r'Repository = "https://github\.com/(.+)"', project).group(1)
+    for path in [ROOT / "pyproject.toml", *ROOT.glob("*.md"), *NOTEBOOKS.glob("*.ipynb")]:
+        text = path.read_text(encoding="utf-8")
+        changed = re.sub(rf"(github(?:\.com)?)/{re.escape(old)}(?![\w-])", rf"\1/{new}", text)
+        if changed != text:
+            path.write_bytes(changed.encode())  # bytes: line ends stay as they are
+            print("changed", path.relative_to(ROOT))
+
+
+def set_up():
+    """Make the environment, unless it is there and made from these very requirements."""
+    if sys.version_info[:2] not in PYTHONS:
+        sys.exit(
+            "The course runs on Python 3.11, 3.12 or 3.13, and this is {}.{}. Install one of "
+            "them, and start this command with it.".format(*sys.version_info)
+        )
+    wanted = [ROOT / "requirements.txt", ROOT / "pyproject.toml"]
+    print_of_wanted = hashlib.sha256(b"".join(path.read_bytes() for path in wanted)).hexdigest()
+    done = VENV / "made-from"
+    if done.exists() and done.read_text() == print_of_wanted:
+        return
+    print("Setting up", VENV, "- once; torch is large, so it may take some minutes.", flush=True)
+    install = [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
+    for step in (
+        [sys.executable, "-m", "venv", VENV],
+        [*install, "-r", "requirements.txt", "-e", "."],
+    ):
+        if subprocess.call(step, cwd=ROOT):
+            sys.exit("That did not work; see above. Mend it and start this command again.")
+    done.write_text(print_of_wanted)
+
+
+def run_notebook(path):
+    """Run a notebook from top to bottom on a fresh kernel, and store what it puts out."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    os.environ.pop("MPLBACKEND", None)  # the kernel's own backend, as for a reader
+    NotebookClient(
+        notebook,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(NOTEBOOKS)}},
+    ).execute()
+    # Only what is the same on every machine: no version of the Python that happened to run it.
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    nbformat.write(notebook, path)
+    for name, png in pictures(notebook).items():
+        (ROOT / "img" / f"{name}.png").write_bytes(png)
+
+
+def pictures(notebook):
+    """The pictures for the README: a cell tagged img:NAME makes img/NAME.png."""
+    return {
+        tag[4:]: base64.b64decode("".join(output["data"]["image/png"]))
+        for cell in notebook["cells"]
+        for tag in cell["metadata"].get("tags", [])
+        if tag.startswith("img:")
+        for output in cell["outputs"]
+        if "image/png" in output["data"]
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,42 @@
+"""What a lesson needs: errors made on purpose, and answers that are checked."""
+
+import traceback
+from contextlib import contextmanager
+
+
+@contextmanager
+def raises(*expected, show_calls=False):
+    """Run a block that must fail, and print how it failed, so that the notebook goes on.
+
+        with raises(TypeError):
+            1 + "1"
+
+    prints `TypeError: unsupported operand type(s) for +: 'int' and 'str'`. With `show_calls`,
+    the line that failed in each function on the way is printed above it, outermost first.
+    Another type of error passes through; no error at all is an AssertionError.
+    """
+    try:
+        yield
+    except expected as error:
+        if show_calls:
+            for call in traceback.extract_tb(error.__traceback__)[1:]:  # the first is our yield
+                print(f"in {call.name}: {call.line or '(no source line known)'}")
+        print(f"{type(error).__name__}: {error}")
+    else:
+        names = " or ".join(one.__name__ for one in expected)
+        raise AssertionError(f"{names} was expected here, and nothing was raised")
+
+
+def check(answer, truth, by=lambda answer: answer):
+    """Say whether an exercise's answer is right. `...` is an answer not given yet.
+
+    Prints `not yet` for an `answer` that is or holds `...`, `right` if `by(answer)` equals
+    `truth`, and otherwise both values. It raises nothing of its own: Run All goes on.
+    """
+    given = answer if isinstance(answer, (list, tuple)) else [answer]
+    if any(part is ... for part in given):
+        print("not yet")
+    elif by(answer) == truth:
+        print("right")
+    else:
+        print(f"not right: it is {by(answer)!r} and should be {truth!r}")

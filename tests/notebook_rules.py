@@ -1,0 +1,227 @@
+"""What every notebook of the course keeps to. Each rule yields the faults that it finds.
+
+A notebook is the plain dict that its JSON holds. nbval runs the cells and compares outputs;
+here are the things that it lets pass, and those that a reader would trip over.
+"""
+
+import ast
+import base64
+import json
+import re
+import struct
+import tomllib
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+ADDRESS = PROJECT["project"]["urls"]["Repository"]
+
+FIRST_CELL = f"""\
+import sys
+
+if "google.colab" in sys.modules:
+    !pip install --quiet --no-deps git+{ADDRESS}"""
+BADGE = (
+    "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
+    "(https://colab.research.google.com/github/{}/blob/main/notebooks/{})"
+)
+PRIVATE = re.compile(  # what belongs to one machine: folders, users, hosts, environments
+    r"/(?:tmp|root|home|Users|work|content|usr|opt|var)/|[A-Z]:\\|site-packages|\.venv|\w@\w|localhost"
+)
+
+
+def text_of(cell):
+    return "".join(cell["source"])
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def prose(notebook):
+    return "\n\n".join(
+        text_of(cell) for cell in notebook["cells"] if cell["cell_type"] == "markdown"
+    )
+
+
+def outputs(notebook):
+    """Pairs of a code cell's number and one of its outputs."""
+    for number, cell in enumerate(code_cells(notebook), 1):
+        for output in cell["outputs"]:
+            yield number, output
+
+
+def printed(notebook):
+    return "".join("".join(output.get("text", "")) for _, output in outputs(notebook))
+
+
+def runs_once_from_top_to_bottom(notebook, name):
+    counts = [cell["execution_count"] for cell in code_cells(notebook)]
+    if counts != list(range(1, len(counts) + 1)):
+        yield f"cells were run in the order {counts}"
+
+
+def ends_without_errors_and_warnings(notebook, name):
+    for number, output in outputs(notebook):
+        if output.get("name") == "stderr" or output["output_type"] == "error":
+            yield f"cell {number} put out an error or a warning"
+
+
+def tells_nothing_about_the_machine(notebook, name):
+    for number, output in outputs(notebook):
+        data = {k: v for k, v in output.get("data", {}).items() if not k.startswith("image/")}
+        found = PRIVATE.search(json.dumps([output.get("text", ""), data], ensure_ascii=False))
+        if found:
+            yield f"cell {number} shows {found.group()!r}"
+
+
+def output_is_compared(notebook, name):
+    cells = code_cells(notebook)
+    ignored = []
+    for number, cell in enumerate(cells, 1):
+        tags = set(cell["metadata"].get("tags", []))
+        if tags & {"nbval-skip", "raises-exception", "nbval-raises-exception"}:
+            yield f"cell {number} is not checked: {sorted(tags)}"
+        if re.search(r"#\s*(NBVAL|PYTEST_VALIDATE)_", text_of(cell)):
+            yield f"cell {number} has a marker for nbval in its code; tags keep the code clean"
+        if "nbval-ignore-output" in tags:
+            ignored.append(cell)
+            if re.search(r"\bassert\b|\bcheck\(|\braises\(", text_of(cell)):
+                yield f"cell {number} states a fact, and its output is ignored"
+    if len(ignored) * 10 > len(cells):
+        yield f"{len(ignored)} of {len(cells)} code cells are ignored; one in ten at most"
+
+
+def is_small(notebook, name):
+    size = len(json.dumps(notebook))
+    if size > 1_000_000:
+        yield f"{size} bytes; a million at most"
+    lines = [len([x for x in text_of(c).splitlines() if x.strip()]) for c in code_cells(notebook)]
+    if median(lines) > 6 or max(lines) > 24:
+        yield f"code cells of {median(lines)} lines in the middle and {max(lines)} at most"
+
+
+def has_the_agreed_metadata(notebook, name):
+    if notebook["metadata"] != {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }:
+        yield f"metadata {notebook['metadata']}; `python3 course.py refresh` writes the right ones"
+
+
+def opens_as_agreed(notebook, name):
+    if text_of(code_cells(notebook)[0]) != FIRST_CELL:
+        yield "the first code cell is not the course's"
+    if BADGE.format(ADDRESS.removeprefix("https://github.com/"), name) not in prose(notebook):
+        yield "no Colab badge, or another address than pyproject.toml's"
+
+
+def has_all_its_parts(notebook, name):
+    parts = [
+        r"\A# ",
+        r"^\*\*What you will be able to do:\*\*",
+        r"^\*\*Needs:\*\*",
+        r"\*\*About \d+ minutes\.\*\*",
+        r"^## Summary$",
+        r"^## Exercises$",
+        r"^## Solutions$",
+        r"^## Where next$",
+    ]
+    places = [re.search(part, prose(notebook), re.MULTILINE) for part in parts]
+    for part, place in zip(parts, places):
+        if place is None:
+            yield f"nothing matches {part}"
+    starts = [place.start() for place in places if place]
+    if starts != sorted(starts):
+        yield "its parts stand in another order"
+
+
+def exercises_are_open_and_solved(notebook, name):
+    words = printed(notebook).splitlines()
+    if words.count("not yet") < 3 or words.count("not yet") != words.count("right"):
+        yield f"{words.count('not yet')} exercises, {words.count('right')} right solutions"
+    if any(word.startswith("not right") for word in words):
+        yield "a solution is not right"
+    for cell in notebook["cells"]:
+        folded = cell["metadata"].get("jp-MarkdownHeadingCollapsed", False)
+        if (text_of(cell) == "## Solutions") != folded:
+            yield "the solutions are to be folded, and nothing else"
+
+
+def links_lead_somewhere(notebook, name):
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(notebook)):
+        if not target.startswith("https://") and not (ROOT / "notebooks" / target).is_file():
+            yield f"no file {target}"
+
+
+def pictures_can_be_read_aloud(notebook, name):
+    if re.search(r"!\[\s*\]", prose(notebook)) or "<img" in prose(notebook):
+        yield "a picture without alternative text"
+
+
+def pictures_are_sharp(notebook, name):
+    for number, output in outputs(notebook):
+        if "image/png" not in output.get("data", {}):
+            continue
+        png = base64.b64decode("".join(output["data"]["image/png"]))
+        pixels = struct.unpack(">II", png[16:24])
+        shown = output["metadata"].get("image/png", {})
+        if any(abs(2 * shown.get(side, 0) - n) > 2 for side, n in zip(("width", "height"), pixels)):
+            yield f"cell {number}: {pixels} pixels shown as {shown}; twice the density is agreed"
+
+
+def has_slides(notebook, name):
+    kinds = [cell["metadata"].get("slideshow", {}).get("slide_type") for cell in notebook["cells"]]
+    if None in kinds:
+        yield f"cell {kinds.index(None)} says nothing about slides"
+    if kinds.count("slide") < 5:
+        yield "fewer than five slides"
+
+
+def saved_code_is_the_packages(notebook, name):
+    for number, cell in enumerate(code_cells(notebook), 1):
+        lines = text_of(cell).splitlines()
+        marked = {i + 2 for i, line in enumerate(lines) if line.replace(" ", "") == "#@save"}
+        if not marked:
+            continue
+        saved = [code for line, code in definitions(text_of(cell)) if line in marked]
+        if len(saved) != len(marked):
+            yield f"cell {number}: @save stands in front of no definition"
+        for code in saved:
+            if code not in package_code():
+                yield f"cell {number}: {code.splitlines()[0]} differs from the package's"
+
+
+def definitions(source):
+    """Pairs of first line number and code, without comments and docstrings, of each statement."""
+    for statement in ast.parse(source).body:
+        for node in ast.walk(statement):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+                node.body = node.body[1:]
+        yield statement.lineno, ast.unparse(statement)
+
+
+@cache
+def package_code():
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "d2lhybrid").glob("*.py")]
+    return {code for source in sources for _, code in definitions(source)}
+
+
+RULES = [
+    runs_once_from_top_to_bottom,
+    ends_without_errors_and_warnings,
+    tells_nothing_about_the_machine,
+    output_is_compared,
+    is_small,
+    has_the_agreed_metadata,
+    opens_as_agreed,
+    has_all_its_parts,
+    exercises_are_open_and_solved,
+    links_lead_somewhere,
+    pictures_can_be_read_aloud,
+    pictures_are_sharp,
+    has_slides,
+    saved_code_is_the_packages,
+]

@@ -1,0 +1,83 @@
+"""Deliberate errors and checked answers: what they print, and that they can fail."""
+
+import pytest
+
+from d2lhybrid import check, raises
+
+
+def wrong(a):
+    return a + "1"
+
+
+def test_raises_prints_the_error_and_goes_on(capsys):
+    with raises(TypeError):
+        wrong(1)
+    assert (
+        capsys.readouterr().out == "TypeError: unsupported operand type(s) for +: 'int' and 'str'\n"
+    )
+
+
+def test_raises_shows_who_called_whom(capsys):
+    with raises(TypeError, show_calls=True):
+        wrong(1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:-1] == [
+        "in test_raises_shows_who_called_whom: wrong(1)",
+        'in wrong: return a + "1"',
+    ]
+    assert lines[-1].startswith("TypeError: ")
+
+
+def test_raises_says_where_there_is_no_source(capsys):
+    with raises(ZeroDivisionError, show_calls=True):
+        exec(compile("1 / 0", "", "exec"))
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "in <module>: (no source line known)",
+        "ZeroDivisionError: division by zero",
+    ]
+
+
+def test_raises_takes_several_types(capsys):
+    with raises(KeyError, ZeroDivisionError):
+        1 / 0  # noqa: B018
+    assert capsys.readouterr().out == "ZeroDivisionError: division by zero\n"
+
+
+def test_raises_lets_other_errors_through(capsys):
+    with pytest.raises(ZeroDivisionError), raises(TypeError):
+        1 / 0  # noqa: B018
+    assert capsys.readouterr().out == ""
+
+
+def test_raises_fails_if_nothing_is_raised():
+    expected = pytest.raises(AssertionError, match="TypeError or KeyError was expected")
+    with expected, raises(TypeError, KeyError):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth", "line"),
+    [
+        (..., 6, "not yet"),
+        ([2, ...], [2, 3], "not yet"),
+        ((..., ...), [2, 3], "not yet"),
+        (6, 6, "right"),
+        ([2, 3], [2, 3], "right"),
+        (4.0, 4, "right"),
+        (5, 6, "not right: it is 5 and should be 6"),
+        (None, 6, "not right: it is None and should be 6"),
+        ([], [1], "not right: it is [] and should be [1]"),
+    ],
+)
+def test_check(answer, truth, line, capsys):
+    check(answer, truth)
+    assert capsys.readouterr().out == line + "\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "line"),
+    [(..., "not yet"), ("ab", "right"), ("abc", "not right: it is 3 and should be 2")],
+)
+def test_check_by(answer, line, capsys):
+    check(answer, 2, by=len)
+    assert capsys.readouterr().out == line + "\n"

@@ -1,0 +1,143 @@
+"""Every notebook keeps to every rule; and every rule finds the fault that it is there to find."""
+
+import copy
+import json
+
+import pytest
+from notebook_rules import ROOT, RULES, code_cells, prose
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def load(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_keeps_the_rule(path, rule):
+    assert list(rule(load(path), path.name)) == []
+
+
+def test_the_notebooks_are_there():
+    numbers = [path.name[:2] for path in NOTEBOOKS]
+    assert len(numbers) >= 3
+    assert len(numbers) == len(set(numbers))
+
+
+# A fault for each rule: what to do to a good notebook, and what the rule then says.
+
+
+def first_with(notebook, wanted, kind="code"):
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == kind]
+    return next(cell for cell in cells if wanted in "".join(cell["source"]))
+
+
+def first_output(notebook):
+    return next(cell["outputs"][0] for cell in code_cells(notebook) if cell["outputs"])
+
+
+def first_picture(notebook):
+    outputs = [output for cell in code_cells(notebook) for output in cell["outputs"]]
+    return next(output for output in outputs if "image/png" in output.get("data", {}))
+
+
+def replace_in_prose(notebook, old, new):
+    assert old in prose(notebook)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = ["".join(cell["source"]).replace(old, new)]
+
+
+def replace_in_code(notebook, old, new):
+    cell = first_with(notebook, old)
+    cell["source"] = ["".join(cell["source"]).replace(old, new)]
+
+
+def replace_in_outputs(notebook, old, new):
+    for cell in code_cells(notebook):
+        for output in cell["outputs"]:
+            if "text" in output:
+                output["text"] = ["".join(output["text"]).replace(old, new)]
+
+
+def tag(notebook, cell, name):
+    cell["metadata"].setdefault("tags", []).append(name)
+
+
+def tag_all(notebook, name):
+    for cell in code_cells(notebook):
+        tag(notebook, cell, name)
+
+
+FAULTS = [
+    (lambda n: code_cells(n)[3].update(execution_count=None), "were run in the order"),
+    (lambda n: code_cells(n)[3].update(execution_count=7), "were run in the order"),
+    (lambda n: first_output(n).update(name="stderr"), "an error or a warning"),
+    (lambda n: first_output(n).update(output_type="error"), "an error or a warning"),
+    (lambda n: first_output(n).update(text=["/home/ada/x.py"]), "shows '/home/'"),
+    (lambda n: first_output(n).update(text=["in C:\\Users"]), "shows 'C:"),
+    (lambda n: first_output(n).update(text=["ada@laptop"]), "shows 'a@l'"),
+    (lambda n: first_output(n).update(data={"text/html": "/tmp/a"}), "shows '/tmp/'"),
+    (lambda n: tag(n, code_cells(n)[2], "nbval-skip"), "is not checked"),
+    (lambda n: tag(n, code_cells(n)[2], "raises-exception"), "is not checked"),
+    (lambda n: code_cells(n)[2].update(source=["# NBVAL_SKIP\n", "1"]), "a marker for nbval"),
+    (lambda n: tag_all(n, "nbval-ignore-output"), "one in ten at most"),
+    (lambda n: tag(n, first_with(n, "check("), "nbval-ignore-output"), "states a fact"),
+    (lambda n: first_output(n).update(text=["x" * 1_000_001]), "a million at most"),
+    (lambda n: code_cells(n)[1].update(source=["a = 1\n"] * 25), "lines in the middle"),
+    (lambda n: n["metadata"]["language_info"].update(version="3.11.7"), "course.py refresh"),
+    (lambda n: n["metadata"]["kernelspec"].update(name="mine"), "course.py refresh"),
+    (lambda n: replace_in_code(n, "--no-deps ", ""), "the first code cell"),
+    (lambda n: replace_in_prose(n, "/blob/main/", "/blob/master/"), "no Colab badge"),
+    (lambda n: replace_in_prose(n, "**Needs:**", "Needs:"), "nothing matches"),
+    (lambda n: replace_in_prose(n, "## Where next", "## Further"), "nothing matches"),
+    (lambda n: n["cells"].append(n["cells"].pop(0)), "nothing matches"),
+    (
+        lambda n: n["cells"].append(
+            n["cells"].pop(n["cells"].index(first_with(n, "## Summary", "markdown")))
+        ),
+        "another order",
+    ),
+    (lambda n: replace_in_outputs(n, "not yet", "right"), "exercises, "),
+    (lambda n: replace_in_outputs(n, "right", "not right: it is 1"), "is not right"),
+    (
+        lambda n: first_with(n, "## Solutions", "markdown").update(metadata={}),
+        "are to be folded",
+    ),
+    (
+        lambda n: first_with(n, "## Summary", "markdown")["metadata"].update(
+            {"jp-MarkdownHeadingCollapsed": True}
+        ),
+        "are to be folded",
+    ),
+    (lambda n: replace_in_prose(n, ".ipynb)", ".ipnyb)"), "no file"),
+    (lambda n: replace_in_prose(n, "Open in Colab", ""), "without alternative text"),
+    (lambda n: first_picture(n).update(metadata={}), "twice the density"),
+    (lambda n: n["cells"][4].update(metadata={}), "says nothing about slides"),
+    (
+        lambda n: [c["metadata"]["slideshow"].update(slide_type="-") for c in n["cells"]],
+        "fewer than five slides",
+    ),
+    (lambda n: replace_in_code(n, "# @save\ndef add_", "# @save\ndef add__"), "differs from"),
+    (lambda n: replace_in_code(n, "@save\ndef add_", "@save\n\ndef add_"), "no definition"),
+]
+
+
+@pytest.mark.parametrize(("break_it", "message"), FAULTS)
+def test_rule_finds_the_fault(break_it, message):
+    path = ROOT / "notebooks" / "02_symbolic_programs.ipynb"
+    notebook = copy.deepcopy(load(path))
+    break_it(notebook)
+    found = [fault for rule in RULES for fault in rule(notebook, path.name)]
+    assert any(message in fault for fault in found), found
+
+
+def test_every_rule_has_found_a_fault():
+    path = ROOT / "notebooks" / "02_symbolic_programs.ipynb"
+    silent = {rule.__name__ for rule in RULES}
+    for break_it, _ in FAULTS:
+        notebook = load(path)
+        break_it(notebook)
+        silent -= {rule.__name__ for rule in RULES if list(rule(notebook, path.name))}
+    assert silent == set()

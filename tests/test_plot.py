@@ -1,0 +1,163 @@
+"""The pictures: what is on them, read back from matplotlib's objects, and where it stands."""
+
+import matplotlib
+import networkx
+import pytest
+from matplotlib.patches import BoxStyle
+
+matplotlib.use("agg")
+
+from d2lhybrid import plot, plot_data_flow, plot_ratios, plot_stages, plot_times
+from d2lhybrid.program import evoke_, fold_constants, inline
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plot.plt.close("all")
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts if text.get_text()]
+
+
+def place_of(ax, label, which=0):
+    return [text.get_position() for text in ax.texts if text.get_text() == label][which]
+
+
+def arrows(ax):
+    found = [text for text in ax.texts if getattr(text, "arrow_patch", None)]
+    return {(arrow.xyann, arrow.xy) for arrow in found}
+
+
+def test_a_figure_is_white_and_of_the_size_asked_for():
+    figure = plot.new_axes(6, 3).figure
+    assert figure.get_facecolor() == (1, 1, 1, 1)
+    assert tuple(figure.get_size_inches()) == (6, 3)
+    assert figure.dpi == 72
+
+
+def test_notebooks_are_asked_for_twice_the_density(monkeypatch):
+    asked = []
+    monkeypatch.setattr("matplotlib_inline.backend_inline.set_matplotlib_formats", asked.append)
+    plot.new_axes(1, 1)
+    assert asked == ["retina"]
+
+
+def test_data_flow_has_every_value_every_name_and_every_arrow():
+    ax = plot_data_flow(inline(evoke_()))
+    assert sorted(texts(ax)) == sorted([*"1234", "+", "+", "+", "print", *"efg"])
+    places = {"1": (0, 0), "2": (1, 0), "3": (2, 0), "4": (3, 0), "print": (1.5, -3)}
+    assert {label: place_of(ax, label) for label in places} == places
+    assert arrows(ax) == {
+        ((0, 0), (0.5, -1)),
+        ((1, 0), (0.5, -1)),
+        ((2, 0), (2.5, -1)),
+        ((3, 0), (2.5, -1)),
+        ((0.5, -1), (1.5, -2)),
+        ((2.5, -1), (1.5, -2)),
+        ((1.5, -2), (1.5, -3)),
+    }
+    left, right = ax.get_xlim()
+    bottom, top = ax.get_ylim()
+    assert left < 0
+    assert right > 3
+    assert bottom < -3
+    assert top > 0
+
+
+def test_data_flow_tells_inputs_from_operations_by_shape():
+    boxes = {
+        text.get_text(): type(text.get_bbox_patch().get_boxstyle())
+        for text in plot_data_flow("print(1)").texts
+        if text.get_bbox_patch()
+    }
+    assert boxes == {"1": BoxStyle.Circle, "print": BoxStyle.Round}
+
+
+def test_several_data_flows_stand_side_by_side_with_their_titles():
+    ax = plot_data_flow({"long": "e = 1 + 2\nprint(e)", "short": "print(3)"})
+    assert {"long", "short"} < set(texts(ax))
+    assert place_of(ax, "1") == (0, 0)
+    assert place_of(ax, "3") == (3, 0)
+    assert place_of(ax, "long")[0] == 0.5
+    assert place_of(ax, "short")[0] == 3
+    assert ax.get_xlim()[1] > 3
+    assert ax.get_ylim()[1] > place_of(ax, "long")[1]
+
+
+def test_values_of_the_same_depth_do_not_cover_each_other():
+    places = plot._places(plot.data_flow("x = 1\ny = x + x\nz = x * x\nw = x - x\nprint(y, z, w)"))
+    middle = [x for x, y in places.values() if y == -1]
+    assert sorted(middle) == [0, 1, 2]
+    assert plot_data_flow(fold_constants(inline(evoke_()))).get_xlim()[1] > 3
+
+
+def test_a_graph_can_be_given_as_it_is():
+    flow = networkx.DiGraph()
+    flow.add_node("x", label="x", kind="input", name="")
+    flow.add_node("y", label="relu", kind="operation", name="h")
+    flow.add_edge("x", "y")
+    ax = plot_data_flow(flow)
+    assert sorted(texts(ax)) == ["h", "relu", "x"]
+    assert arrows(ax) == {((0, 0), (0, -1))}
+
+
+def test_stages_follow_each_other_from_left_to_right():
+    ax = plot_stages({"define": "a\nlonger line", "compile": "b", "run": "10"})
+    middles = [place_of(ax, title)[0] for title in ("define", "compile", "run")]
+    assert middles == sorted(middles)
+    assert "a          \nlonger line" in texts(ax)
+    assert [text for text in texts(ax) if text.strip() == "10"]
+    assert len(arrows(ax)) == 2
+    for (start, _), (end, _) in arrows(ax):
+        assert start < end
+    assert ax.get_xlim()[1] > middles[-1]
+    for text in ax.texts:
+        if text.get_bbox_patch():
+            assert text.get_fontfamily() == ["monospace"]
+
+
+@pytest.mark.parametrize(
+    ("times", "unit", "lengths"),
+    [
+        ({"a": 2.0, "b": 0.5}, "s a run", [2.0, 0.5]),
+        ({"a": 0.002, "b": 0.5e-6}, "ms a run", [2.0, 0.0005]),
+        ({"a": 2e-6, "b": 0.5e-6}, "\u00b5s a run", [2.0, 0.5]),
+        ({"a": 2e-9, "b": 0.5e-9}, "ns a run", [2.0, 0.5]),
+        ({"a": 2e-10}, "ns a run", [0.2]),
+    ],
+)
+def test_times_are_bars_from_the_top(times, unit, lengths):
+    ax = plot_times(times, "title")
+    assert ax.get_xlabel() == unit
+    assert ax.get_title() == "title"
+    assert [bar.get_width() for bar in ax.patches] == pytest.approx(lengths)
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(times)
+    assert ax.yaxis_inverted()
+    assert [side for side, spine in ax.spines.items() if spine.get_visible()] == ["bottom"]
+
+
+def test_ratios_are_dots_around_the_line_at_one():
+    ax = plot_ratios({"published": [1.89, 0.88], "the same": [1.01]}, "title")
+    assert ax.get_title() == "title"
+    line, first, second = ax.lines
+    assert list(line.get_xdata()) == [1, 1]
+    assert list(first.get_xdata()) == [1.89, 0.88]
+    assert list(first.get_ydata()) == [0, 0]
+    assert list(second.get_xdata()) == [1.01]
+    assert list(second.get_ydata()) == [1]
+    assert first.get_color() != second.get_color()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["published", "the same"]
+    assert ax.yaxis_inverted()
+    assert ax.get_xscale() == "log"
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0.5", "0.8", "1", "1.25", "2"]
+    left, right = ax.get_xlim()
+    assert left * right == pytest.approx(1)
+    assert right > 1.89
+
+
+def test_the_axis_of_ratios_reaches_as_far_down_as_up():
+    left, right = plot_ratios({"a": [0.25]}).get_xlim()
+    assert left < 0.25
+    assert right > 4

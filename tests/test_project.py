@@ -1,0 +1,180 @@
+"""The project as files: one address, one set of versions, commands that are as the README says."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+
+import pytest
+from notebook_rules import ADDRESS, PROJECT, ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PINS = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
+
+
+def load_course(folder):
+    spec = importlib.util.spec_from_file_location("course_under_test", folder / "course.py")
+    course = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(course)
+    return course
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The files of the project that name its address, in a folder of their own."""
+    (tmp_path / "notebooks").mkdir()
+    files = ["course.py", "pyproject.toml", "README.md", "CONTRIBUTING.md", "requirements.txt"]
+    files += [f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")]
+    for file in files:
+        (tmp_path / file).write_bytes((ROOT / file).read_bytes())
+    return tmp_path
+
+
+def test_ruff_finds_nothing():
+    for command in (["check", "--no-cache"], ["format", "--check", "--no-cache"]):
+        run = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "."], cwd=ROOT, capture_output=True, text=True
+        )
+        assert run.returncode == 0, run.stdout
+
+
+def test_every_address_is_the_projects():
+    project = ADDRESS.removeprefix("https://github.com/")
+    assert re.fullmatch(r"[\w.-]+/[\w.-]+", project)
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("notebooks/*.ipynb"), ROOT / "pyproject.toml"]:
+        text = path.read_text(encoding="utf-8")
+        found = re.findall(r"(?:github\.com|/github)/([\w.-]+/[\w.-]*\w)", text)
+        assert {one.removesuffix(".git") for one in found} <= {project}, path.name
+        if path.suffix == ".ipynb":
+            assert len(found) == 2, f"{path.name}: the badge's address and the first cell's"
+
+
+def test_one_command_changes_the_address_everywhere(copy, capsys):
+    old = ADDRESS.removeprefix("https://github.com/")
+    load_course(copy).address("ada/my-course.2")
+    said = capsys.readouterr().out
+    for path in copy.rglob("*.*"):
+        text = path.read_text(encoding="utf-8")
+        assert f"/{old}" not in text or path.name == "course.py", path.name
+        assert ("/ada/my-course.2" in text) == (f"changed {path.relative_to(copy)}\n" in said)
+    assert said.count("changed") == 2 + len(list(copy.glob("notebooks/*")))
+    assert '"https://github.com/ada/my-course.2"' in (copy / "pyproject.toml").read_text()
+    load_course(copy).address(old)
+    for path in copy.rglob("*.*"):
+        assert path.read_bytes() == (ROOT / path.relative_to(copy)).read_bytes()
+
+
+@pytest.mark.parametrize("wrong", ["", "ada", "https://github.com/ada/course", "a/b/c", "a b/c"])
+def test_what_is_no_address_is_refused(copy, wrong):
+    with pytest.raises(SystemExit, match="OWNER/NAME"):
+        load_course(copy).address(wrong)
+
+
+@pytest.mark.parametrize("version", [(3, 8, 1), (3, 10, 13), (3, 14, 0), (4, 0, 0)])
+def test_another_python_is_told_at_once(copy, monkeypatch, version):
+    course = load_course(copy)
+    monkeypatch.setattr(course.sys, "version_info", version)
+    with pytest.raises(SystemExit, match=rf"this is {version[0]}\.{version[1]}\."):
+        course.set_up()
+    assert not course.VENV.exists()
+
+
+def test_the_pythons_are_the_same_everywhere():
+    versions = [".".join(map(str, version)) for version in load_course(ROOT).PYTHONS]
+    assert PROJECT["project"]["requires-python"] == f">={versions[0]}"
+    workflow = (ROOT / ".github/workflows/check.yml").read_text(encoding="utf-8")
+    assert re.findall(r'"(3\.\d+)"', workflow) == versions
+    assert "Python 3.11, 3.12 or 3.13" in README
+
+
+def test_the_environment_is_made_once_and_again_when_the_requirements_change(copy, monkeypatch):
+    course, commands = load_course(copy), []
+
+    def call(command, cwd):
+        commands.append([str(part) for part in command])
+        course.VENV.mkdir(exist_ok=True)
+        return 0
+
+    monkeypatch.setattr(course.subprocess, "call", call)
+    course.set_up()
+    assert [command[1:3] for command in commands] == [["-m", "venv"], ["-m", "pip"]]
+    assert commands[1][-4:] == ["-r", "requirements.txt", "-e", "."]
+    course.set_up()
+    assert len(commands) == 2
+    with (copy / "requirements.txt").open("a") as file:
+        file.write("# another\n")
+    course.set_up()
+    assert len(commands) == 4
+
+
+def test_a_setting_up_that_failed_is_tried_again(copy, monkeypatch):
+    course, commands = load_course(copy), []
+    monkeypatch.setattr(course.subprocess, "call", lambda *a, **k: commands.append(a) or 1)
+    for _ in range(2):
+        with pytest.raises(SystemExit, match="did not work"):
+            course.set_up()
+    assert len(commands) == 2
+
+
+def test_check_is_pytest_and_read_is_jupyterlab(copy, monkeypatch):
+    course, commands = load_course(copy), []
+    monkeypatch.setattr(course, "set_up", lambda: commands.append("set up"))
+    monkeypatch.setattr(
+        course.subprocess, "call", lambda command, cwd: commands.append(command) or 3
+    )
+    assert course.main("check", "-k", "name") == 3
+    assert course.main("read") == 3
+    assert commands[0] == commands[2] == "set up"
+    assert commands[1][1:] == ["-m", "pytest", "-k", "name"]
+    assert commands[3][1:3] == ["-m", "jupyterlab"]
+    assert commands[3][3].name == "01_imperative_programs.ipynb"
+    with pytest.raises(SystemExit, match=r"course\.py read"):
+        course.main()
+
+
+def test_pinned_versions_satisfy_the_packages_ranges():
+    def numbers(version):
+        return [int(part) for part in version.split(".")]
+
+    for requirement in PROJECT["project"]["dependencies"]:
+        name, least = requirement.split(">=")
+        assert numbers(PINS[name]) >= numbers(least)
+    colab = {"torch": "2.11.0", "matplotlib": "3.10.0"}
+    for requirement in PROJECT["project"]["dependencies"]:
+        name, least = requirement.split(">=")
+        assert numbers(colab.get(name, PINS[name])) >= numbers(least)
+
+
+def test_pre_commit_uses_the_same_ruff():
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    assert set(re.findall(r"ruff==([\d.]+)", hooks)) == {PINS["ruff"]}
+
+
+def test_readme_links_lead_somewhere():
+    for name in ("README.md", "CONTRIBUTING.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        targets = re.findall(r"\]\(([^)\s]+)\)", text)
+        assert targets
+        for target in targets:
+            assert target.startswith("https://") or (ROOT / target).exists(), f"{name}: {target}"
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        assert f"](notebooks/{path.name})" in README
+
+
+def test_readme_gives_the_two_commands():
+    for command in ("read", "check"):
+        assert re.search(rf"^python3 course\.py {command}$", README, re.MULTILINE)
+        assert re.search(rf"^py course\.py {command}$", README, re.MULTILINE)
+
+
+def test_readme_picture_is_the_notebooks_own():
+    from test_notebooks import NOTEBOOKS, load
+
+    course, pictures = load_course(ROOT), {}
+    for path in NOTEBOOKS:
+        pictures.update(course.pictures(load(path)))
+    files = {path.stem: path.read_bytes() for path in (ROOT / "img").glob("*.png")}
+    assert files
+    assert files == pictures
+    for name in files:
+        assert f"](img/{name}.png)" in README

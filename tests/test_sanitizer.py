@@ -1,0 +1,77 @@
+"""What the sanitizer must mask, and what it must never mask."""
+
+import re
+from pathlib import Path
+
+import pytest
+from nbval.plugin import get_sanitize_patterns
+
+TEXT = (Path(__file__).parent / "sanitize.cfg").read_text(encoding="utf-8")
+PATTERNS = get_sanitize_patterns(TEXT)
+
+
+def sanitize(text):
+    """As nbval does it: all patterns, in the order of the file."""
+    for pattern, replacement in PATTERNS:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def test_nbval_finds_every_pattern():
+    assert len(PATTERNS) == TEXT.count("\nregex: ") == TEXT.count("\nreplace: ") == 4
+
+
+MASKED = [
+    ("Done: 0.0323 sec", "Done: <time> sec"),
+    ("With torchscript: 12.0323 sec\n", "With torchscript: <time> sec\n"),
+    ("a\nDone: 0.0323 sec\nb", "a\nDone: <time> sec\nb"),
+    ("ratio: 1.02 (measured here)", "ratio: <figure> (measured here)"),
+    ("price: 3105 µs (measured here)", "price: <figure> µs (measured here)"),
+    ("as written / rewritten: 3.7 times (measured here)", "<figure> times"),
+    ("file: 651 KiB (measured here)", "file: <figure> KiB (measured here)"),
+    ("change: -3.1% (measured here)", "change: <figure>% (measured here)"),
+    ("this torch: 2.13.0 says this or that", "this torch: <depends on the version>"),
+    ("<function f at 0x7f3a2b4c5d60>", "<function f at <address>>"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), MASKED)
+def test_masks(text, expected):
+    assert expected in sanitize(text)
+    assert sanitize(sanitize(text)) == sanitize(text)
+
+
+@pytest.mark.parametrize(("text", "_"), MASKED[:8])
+def test_masks_the_figure_and_keeps_the_words(text, _):
+    figure = re.search(r"-?\d[\d.]*", text).group()
+    other = text.replace(figure, figure.replace(figure[-1], "7").replace(".0", ".9"))
+    assert sanitize(other) == sanitize(text)
+    assert sanitize(text.replace(":", "!:", 1)) != sanitize(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the book, notebook      2.1447 s -> 4.0545 s    ratio 1.89",
+        "2.1447 sec",
+        "Done: 0.03231 sec",  # not Benchmark's format: four decimals
+        "Done: 0.0323 seconds",
+        "Done: 0.0323 sec or so",
+        "ratio: 1.02",
+        "ratio: faster (measured here)",
+        "ratio: 1.02 (measured there)",
+        "weights: 641 KiB, biases: 1544 bytes",
+        "3 calls",
+        "0 additions, 1 calls",
+        "10",
+        "torch.Size([1, 2])",
+        "this is torch: 2.13.0",
+        "on this torch: 2.13.0",
+        "trace:   -3.0",
+        "freed 10",
+        "0x7f3a2b4c5d60",
+        "<Figure size 612x257.04 with 1 Axes>",
+    ],
+)
+def test_never_masks(text):
+    assert sanitize(text) == text
