@@ -20,7 +20,9 @@ def raises(*expected, show_calls=False):
     except expected as error:
         if show_calls:
             for call in traceback.extract_tb(error.__traceback__)[1:]:  # the first is our yield
-                print(f"in {call.name}: {call.line or '(no source line known)'}")
+                # IPython 7 calls the frame of a cell "<cell line: 1>"
+                name = "<module>" if call.name.startswith("<cell line") else call.name
+                print(f"in {name}: {call.line or '(no source line known)'}")
         print(f"{type(error).__name__}: {error}")
     else:
         names = " or ".join(one.__name__ for one in expected)

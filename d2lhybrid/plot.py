@@ -102,27 +102,29 @@ def plot_stages(stages):
 
     `stages` maps a title to a text, in order: what one thing becomes on its way.
     """
-    lines = max(len(text.splitlines()) for text in stages.values())
-    widths = [max(map(len, text.splitlines() + [title])) + 4 for title, text in stages.items()]
-    ax = new_axes(0.105 * (sum(widths) + 5 * (len(widths) - 1)), 0.7 + 0.22 * lines)
+    lines = {title: text.splitlines() for title, text in stages.items()}
+    widths = [max(map(len, [title, *text])) + 3 for title, text in lines.items()]
+    gap = 7  # all lengths along x are in characters, along y in lines
+    width = sum(widths) + gap * (len(widths) - 1)
+    height = max(map(len, lines.values()))
+    ax = new_axes(0.094 * (width + 3), 0.2 * (height + 4))
     left = 0
-    for i, ((title, text), width) in enumerate(zip(stages.items(), widths)):
+    for (title, text), width in zip(lines.items(), widths):
+        if left:
+            _arrow(ax, (left - gap, -0.5), (left, -0.5))
+        ax.text(left, 1.7, title, fontsize=13, fontweight="bold")
         ax.text(
-            left + width / 2,
+            left + 1,
             0,
-            "\n".join(line.ljust(width - 4) for line in text.splitlines()),
+            "\n".join(text),
             family="monospace",
             fontsize=11,
-            ha="center",
-            va="center",
+            va="top",
             bbox=dict(boxstyle="round,pad=0.6", facecolor=PALE_BLUE, edgecolor=BLUE),
         )
-        ax.text(left + width / 2, 1.12, title, fontsize=13, ha="center", fontweight="bold")
-        if i:
-            _arrow(ax, (left - 5, 0), (left, 0))
-        left += width + 5
-    ax.set_xlim(-1, left - 4)
-    ax.set_ylim(-1, 1.3)
+        left += width + gap
+    ax.set_xlim(-1, left - gap + 1)
+    ax.set_ylim(-height - 0.8, 3)
     ax.axis("off")
     return ax
 

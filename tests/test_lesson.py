@@ -37,6 +37,13 @@ def test_raises_says_where_there_is_no_source(capsys):
     ]
 
 
+def test_raises_names_a_cell_alike_in_every_ipython(capsys):
+    code = compile("wrong(1)", "", "exec").replace(co_name="<cell line: 1>")
+    with raises(TypeError, show_calls=True):
+        exec(code)
+    assert capsys.readouterr().out.splitlines()[1] == "in <module>: (no source line known)"
+
+
 def test_raises_takes_several_types(capsys):
     with raises(KeyError, ZeroDivisionError):
         1 / 0  # noqa: B018

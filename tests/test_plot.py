@@ -105,17 +105,16 @@ def test_a_graph_can_be_given_as_it_is():
 
 def test_stages_follow_each_other_from_left_to_right():
     ax = plot_stages({"define": "a\nlonger line", "compile": "b", "run": "10"})
-    middles = [place_of(ax, title)[0] for title in ("define", "compile", "run")]
-    assert middles == sorted(middles)
-    assert "a          \nlonger line" in texts(ax)
-    assert [text for text in texts(ax) if text.strip() == "10"]
-    assert len(arrows(ax)) == 2
-    for (start, _), (end, _) in arrows(ax):
-        assert start < end
-    assert ax.get_xlim()[1] > middles[-1]
-    for text in ax.texts:
-        if text.get_bbox_patch():
-            assert text.get_fontfamily() == ["monospace"]
+    assert texts(ax) == ["define", "a\nlonger line", "compile", "b", "run", "10"]
+    lefts = [place_of(ax, title)[0] for title in ("define", "compile", "run")]
+    assert lefts == [0, 21, 38]  # as wide as the longest line and 3, and a gap of 7
+    assert [place_of(ax, text)[0] for text in ("a\nlonger line", "b", "10")] == [1, 22, 39]
+    assert arrows(ax) == {((14, -0.5), (21, -0.5)), ((31, -0.5), (38, -0.5))}
+    assert ax.get_xlim() == (-1, 45)
+    assert ax.get_ylim() == (-2.8, 3)
+    boxes = [text for text in ax.texts if text.get_bbox_patch()]
+    assert len(boxes) == 3
+    assert {(box.get_fontfamily()[0], box.get_va()) for box in boxes} == {("monospace", "top")}
 
 
 @pytest.mark.parametrize(
