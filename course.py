@@ -2,6 +2,7 @@
 
 python3 course.py read                  open JupyterLab at the first notebook
 python3 course.py check [ARGUMENTS]     run every test and every notebook cell (pytest)
+python3 course.py slides [NOTEBOOKS]    make a deck of slides of each notebook
 python3 course.py refresh [NOTEBOOKS]   run notebooks afresh and store their outputs
 python3 course.py address OWNER/NAME    for a fork: change the GitHub address everywhere
 """
@@ -22,10 +23,10 @@ NOTEBOOKS = ROOT / "notebooks"
 
 
 def main(command="", *arguments):
-    commands = {"read": read, "check": check, "refresh": refresh, "address": address}
-    if command not in commands:
-        sys.exit(__doc__)
-    return commands[command](*arguments)
+    for function in (read, check, slides, refresh, address):
+        if function.__name__ == command:
+            return function(*arguments)
+    sys.exit(__doc__)
 
 
 def read():
@@ -40,6 +41,18 @@ def read():
 def check(*arguments):
     set_up()
     return subprocess.call([VENV_PYTHON, "-m", "pytest", *arguments], cwd=ROOT)
+
+
+def slides(*paths):
+    set_up()
+    options = {"reveal_width": 1280, "reveal_height": 960, "reveal_number": "c"}
+    if (ROOT / "node_modules").exists():  # what shows the deck is here: no network is needed
+        options["reveal_url_prefix"] = "../node_modules/reveal.js"
+        options["require_js_url"] = "../node_modules/requirejs/require.js"
+        options["jquery_url"] = "../node_modules/jquery/dist/jquery.min.js"
+    settings = [f"--SlidesExporter.{name}={value}" for name, value in options.items()]
+    command = [VENV_PYTHON, "-m", "nbconvert", "--to", "slides", *settings]
+    return subprocess.call([*command, *(paths or sorted(NOTEBOOKS.glob("*.ipynb")))], cwd=ROOT)
 
 
 def refresh(*paths):

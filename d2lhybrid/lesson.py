@@ -33,12 +33,16 @@ def check(answer, truth, by=lambda answer: answer):
     """Say whether an exercise's answer is right. `...` is an answer not given yet.
 
     Prints `not yet` for an `answer` that is or holds `...`, `right` if `by(answer)` equals
-    `truth`, and otherwise both values. It raises nothing of its own: Run All goes on.
+    `truth`, and otherwise what it is instead, without giving the truth away. An error in
+    `by(answer)` is printed, too, not raised: Run All goes on.
     """
     given = answer if isinstance(answer, (list, tuple)) else [answer]
     if any(part is ... for part in given):
         print("not yet")
-    elif by(answer) == truth:
-        print("right")
+        return
+    try:
+        value = by(answer)
+    except Exception as error:
+        print(f"not right: {type(error).__name__}: {error}")
     else:
-        print(f"not right: it is {by(answer)!r} and should be {truth!r}")
+        print("right" if value == truth else f"not right: it gives {value!r}")

@@ -5,13 +5,14 @@ prints the same. A straight-line program has no `if` and no loop, and gives each
 once. It is made of
 
     def f(a, b): ...    assignments, with a `return` at the end
-    e = ...             an expression: whole or floating-point numbers, names, `+ - *`,
-                        and calls of functions defined above
+    e = ...             an expression: whole numbers, names, `+ - *`, and calls of functions
+                        defined above
     del e, f
-    print(...)          or another function from outside, with expressions for arguments
+    print(...)          with expressions for arguments
 
-In such a program no expression can fail or do anything besides computing its value; so an
-expression may move, or go. Every other program is refused: a compiler must never guess.
+In such a program an expression cannot fail and does nothing besides computing its value, so it
+may be computed earlier, later or not at all; and nobody can look at a name but the program
+itself. Every other program is refused: a compiler must never guess.
 """
 
 import ast
@@ -120,18 +121,20 @@ def _check_statements(statements, arity, values, inside_function):
                 for target in targets:
                     _check_expression(target, arity, values)
                     values.remove(target.id)
-            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=arguments, keywords=[])) if (
-                not inside_function and name not in arity and name not in used
-            ):
+            case ast.Expr(
+                value=ast.Call(func=ast.Name(id="print"), args=arguments, keywords=[])
+            ) if not inside_function and "print" not in arity and "print" not in used:
                 for argument in arguments:
                     _check_expression(argument, arity, values)
+            case ast.Expr(value=ast.Call()):
+                _refuse(statement, "only print(...) is known to leave our names alone")
             case _:
-                _refuse(statement, "only definitions, assignments, `del` and calls like print(...)")
+                _refuse(statement, "only definitions, assignments, `del` and print(...)")
 
 
 def _check_expression(expression, arity, values):
     match expression:
-        case ast.Constant(value=value) if type(value) in (int, float):
+        case ast.Constant(value=value) if type(value) is int:
             pass
         case ast.Name(id=name):
             if name not in values:
@@ -147,7 +150,7 @@ def _check_expression(expression, arity, values):
             for argument in arguments:
                 _check_expression(argument, arity, values)
         case _:
-            _refuse(expression, "only numbers, names, + - * and calls of functions defined above")
+            _refuse(expression, "only whole numbers, names, + - * and functions defined above")
 
 
 def _refuse(node, reason):
@@ -209,7 +212,7 @@ def inline(text):
 
 
 def free_after_last_use(text):
-    """Delete each name behind the last statement that mentions it."""
+    """Delete each name after the last statement that mentions it."""
     statements = straight_line(text)
     program = []
     for i, statement in enumerate(statements):
@@ -228,9 +231,7 @@ class Folder(ast.NodeTransformer):
         self.generic_visit(operation)  # first the operations inside
         match operation:
             case ast.BinOp(ast.Constant(left), op, ast.Constant(right)):
-                result = OPERATIONS[type(op)](left, right)
-                if result == result:  # not a number (inf - inf) has no literal: left as it is
-                    return ast.Constant(result)
+                return ast.Constant(OPERATIONS[type(op)](left, right))
         return operation
 
     def visit_UnaryOp(self, operation):

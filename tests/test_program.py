@@ -43,8 +43,6 @@ CASES = [  # step, program, what it becomes
     (free_after_last_use, "x = 1\nprint(x, x)", "x = 1\nprint(x, x)\ndel x"),
     (fold_constants, "print(1 + 2 * 3 - 4)", "print(3)"),
     (fold_constants, "x = 2\ny = x * x\nprint(-y)", "x = 2\ny = 4\nprint(-4)"),
-    (fold_constants, "print(0.1 + 0.2)", "print(0.30000000000000004)"),
-    (fold_constants, "print(1e999 - 1e999)", "print(1e309 - 1e309)"),
     (fold_constants, "def f(a): return a\nx = f(1) + 2", "def f(a):\n    return a\nx = f(1) + 2"),
     (fold_constants, "a = 1\ndef f(a): return a\nprint(f(a))", None),
     (drop_unused, "x = 1\ny = x\nz = y", ""),
@@ -69,19 +67,19 @@ REFUSED = [  # program, the line and the reason in the error
     ("print(y)", "line 1: .*'y' has no value here"),
     ("x = 1\ndel x\nprint(x)", "line 3: .*'x' has no value here"),
     ("del x", "line 1: .*'x' has no value here"),
-    ("x = 1\ndel x[0]", "line 2: .*only numbers, names"),
+    ("x = 1\ndel x[0]", "line 2: .*only whole numbers, names"),
     ("def f(a): return b\nb = 1\nprint(f(1))", "line 1: .*'b' has no value here"),
-    ("def f(a): return f(a)\nprint(f(1))", "line 1: .*functions defined above"),
-    ("x = add(1, 2)", "line 1: .*functions defined above"),
+    ("def f(a): return f(a)\nprint(f(1))", "line 1: .*and functions defined above"),
+    ("x = add(1, 2)", "line 1: .*and functions defined above"),
     ("def f(a): return a\nprint(f(1, 2))", "line 2: .*'f' takes 1 arguments"),
-    ("def f(a): return a\nprint(f(a=1))", "line 2: .*functions defined above"),
+    ("def f(a): return a\nprint(f(a=1))", "line 2: .*and functions defined above"),
     ("def f(a=1): return a", "line 1: .*only plain parameters"),
     ("def f(*a): return a", "line 1: .*only plain parameters"),
     ("def f(a, *, b): return a", "line 1: .*only plain parameters"),
     ("@d\ndef f(a): return a", "line 2: .*only plain parameters"),
     ("def f(a): return", "line 1: .*only definitions"),
     ("def f(a): a", "line 1: .*only definitions"),
-    ("def f():\n  print(1)\n  return 1", "line 2: .*only definitions"),
+    ("def f():\n  print(1)\n  return 1", "line 2: .*only print"),
     ("def f():\n  x = 1\n  del x\n  return 1", "line 3: .*only definitions"),
     ("def f():\n  def g(): return 1\n  return 1", "line 2: .*in the main program"),
     ("def f(a): return a\ndef f(b): return b", "line 2: .*defined once"),
@@ -90,15 +88,20 @@ REFUSED = [  # program, the line and the reason in the error
     ("x, y = 1", "line 1: .*only definitions"),
     ("x = y = 1", "line 1: .*only definitions"),
     ("x += 1", "line 1: .*only definitions"),
-    ("print(1, end=2)", "line 1: .*only definitions"),
-    ("x = 1\nx(2)", "line 2: .*only definitions"),
-    ("def f(a): return a\nf(1)", "line 2: .*only definitions"),
+    ("print(1, end=2)", "line 1: .*only print"),
+    ("x = 1\nx(2)", "line 2: .*only print"),
+    ("def f(a): return a\nf(1)", "line 2: .*only print"),
+    ("x = 1\nbreakpoint()", "line 2: .*only print"),
+    ("def f(a):\n  breakpoint()\n  return a", "line 2: .*only print"),
+    ("print = 1\nprint(2)", "line 2: .*only print"),
+    ("def print(a): return a\nprint(2)", "line 2: .*only print"),
     ("import os", "line 1: .*only definitions"),
-    ("x = 1 / 2", "line 1: .*only numbers, names"),
-    ("x = 'a'", "line 1: .*only numbers, names"),
-    ("x = True", "line 1: .*only numbers, names"),
-    ("x = not 1", "line 1: .*only numbers, names"),
-    ("x = print(1)", "line 1: .*functions defined above"),
+    ("x = 1 / 2", "line 1: .*only whole numbers, names"),
+    ("x = 0.5", "line 1: .*only whole numbers, names"),
+    ("x = 'a'", "line 1: .*only whole numbers, names"),
+    ("x = True", "line 1: .*only whole numbers, names"),
+    ("x = not 1", "line 1: .*only whole numbers, names"),
+    ("x = print(1)", "line 1: .*and functions defined above"),
 ]
 
 
@@ -125,7 +128,7 @@ def random_program(rng):
     def expression(names, depth=0):
         kind = rng.random()
         if depth == 3 or kind < 0.3:
-            return str(rng.choice([*range(-3, 9), 0.5]))
+            return str(rng.choice(range(-3, 9)))
         if kind < 0.55 and names:
             return rng.choice(names)
         if kind < 0.7 and functions:

@@ -116,6 +116,22 @@ def test_a_setting_up_that_failed_is_tried_again(copy, monkeypatch):
     assert len(commands) == 2
 
 
+def test_slides_need_the_web_only_where_nothing_is_installed(copy, monkeypatch):
+    course, commands = load_course(copy), []
+    monkeypatch.setattr(course, "set_up", lambda: None)
+    monkeypatch.setattr(
+        course.subprocess, "call", lambda command, cwd: commands.append([*map(str, command)])
+    )
+    course.main("slides", "one.ipynb")
+    assert commands[0][1:5] == ["-m", "nbconvert", "--to", "slides"]
+    assert commands[0][-1] == "one.ipynb"
+    assert not any("node_modules" in part for part in commands[0])
+    (copy / "node_modules").mkdir()
+    course.main("slides")
+    assert sum("node_modules" in part for part in commands[1]) == 3
+    assert len([part for part in commands[1] if part.endswith(".ipynb")]) >= 3
+
+
 def test_check_is_pytest_and_read_is_jupyterlab(copy, monkeypatch):
     course, commands = load_course(copy), []
     monkeypatch.setattr(course, "set_up", lambda: commands.append("set up"))
