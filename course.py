@@ -9,6 +9,7 @@ python3 course.py address OWNER/NAME    for a fork: change the GitHub address ev
 
 import base64
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -73,6 +74,9 @@ def address(new=""):
         text = path.read_text(encoding="utf-8")
         changed = re.sub(rf"(github(?:\.com)?)/{re.escape(old)}(?![\w-])", rf"\1/{new}", text)
         if changed != text:
+            if path.suffix == ".ipynb":  # its first cell is another now
+                mark, new_mark = (fingerprint(json.loads(t)) for t in (text, changed))
+                changed = changed.replace(mark, new_mark)
             path.write_bytes(changed.encode())  # bytes: line ends stay as they are
             print("changed", path.relative_to(ROOT))
 
@@ -123,8 +127,21 @@ def run_notebook(path):
         "language_info": {"name": "python"},
     }
     nbformat.write(notebook, path)
+    notebook.metadata["outputs_of"] = fingerprint(json.loads(path.read_text(encoding="utf-8")))
+    nbformat.write(notebook, path)
     for name, png in pictures(notebook).items():
         (ROOT / "img" / f"{name}.png").write_bytes(png)
+
+
+def fingerprint(notebook):
+    """Sixteen digits that change with a notebook's code or stored outputs.
+
+    nbval compares neither pictures nor figures that were measured. This shows when such an
+    output is no longer the one that the code has put out.
+    """
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    content = json.dumps([[cell["source"], cell["outputs"]] for cell in cells], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def pictures(notebook):

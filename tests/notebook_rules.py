@@ -9,12 +9,16 @@ import base64
 import json
 import re
 import struct
+import sys
 import tomllib
 from functools import cache
 from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+import course  # noqa: E402
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ADDRESS = PROJECT["project"]["urls"]["Repository"]
 
@@ -103,12 +107,18 @@ def is_small(notebook, name):
         yield f"code cells of {median(lines)} lines in the middle and {max(lines)} at most"
 
 
+def has_the_outputs_of_its_code(notebook, name):
+    if notebook["metadata"].get("outputs_of") != course.fingerprint(notebook):
+        yield "code or outputs were changed by hand; `python3 course.py refresh` runs them afresh"
+
+
 def has_the_agreed_metadata(notebook, name):
-    if notebook["metadata"] != {
+    metadata = {key: value for key, value in notebook["metadata"].items() if key != "outputs_of"}
+    if metadata != {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }:
-        yield f"metadata {notebook['metadata']}; `python3 course.py refresh` writes the right ones"
+        yield f"metadata {metadata}; `python3 course.py refresh` writes the right ones"
 
 
 def opens_as_agreed(notebook, name):
@@ -215,6 +225,7 @@ RULES = [
     tells_nothing_about_the_machine,
     output_is_compared,
     is_small,
+    has_the_outputs_of_its_code,
     has_the_agreed_metadata,
     opens_as_agreed,
     has_all_its_parts,

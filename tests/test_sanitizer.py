@@ -70,6 +70,9 @@ def test_masks_the_figure_and_keeps_the_words(text, _):
         "trace:   -3.0",
         "freed 10",
         "0x7f3a2b4c5d60",
+        "at 0x12",
+        "at facade",
+        "at 0x7f3a2b4c5d60 and more".replace("0x", "1x"),
         "<Figure size 612x257.04 with 1 Axes>",
     ],
 )
