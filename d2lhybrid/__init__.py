@@ -10,6 +10,7 @@ from importlib import import_module
 _HOME = {
     "Benchmark": "benchmark",
     "Timer": "benchmark",
+    "compare": "comparison",
     "cpu": "device",
     "gpu": "device",
     "num_gpus": "device",
@@ -19,12 +20,18 @@ _HOME = {
     "check": "lesson",
     "raises": "lesson",
     "get_net": "nets",
+    "plot_break_even": "plot",
     "plot_data_flow": "plot",
+    "plot_distribution": "plot",
+    "plot_over_time": "plot",
+    "plot_pairs": "plot",
     "plot_ratios": "plot",
     "plot_stages": "plot",
     "plot_times": "plot",
     "data_flow": "program",
     "run_program": "program",
+    "recipe": "stopwatch",
+    "sweep": "sweeps",
 }
 
 __all__ = [*_HOME]

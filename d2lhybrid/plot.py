@@ -5,15 +5,21 @@ its own, so that it reads in a dark notebook as well, and takes its colours from
 Ito's set, which colour-blind readers can tell apart.
 """
 
+from math import ceil, log
+from statistics import fmean, median
+
 import matplotlib.pyplot as plt
 import networkx
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogLocator, NullLocator
 
 from .program import data_flow
+from .tables import UNITS
 
 BLUE, ORANGE, RED, GREY = "#0072B2", "#E69F00", "#D55E00", "#767676"
 PALE_BLUE, PALE_ORANGE = "#D6E8F5", "#FBE7BE"
-UNITS = (("s", 1), ("ms", 1e3), ("\u00b5s", 1e6), ("ns", 1e9))
+GREEN, PURPLE, SKY, BLACK = "#009E73", "#CC79A7", "#56B4E9", "black"  # the set's others
+COLOUR_OF = {"faster": BLUE, "slower": RED, "no clear difference": GREY}
+RATIOS = (1.02, 1.05, 1.1, 1.25, 1.5, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # and 1 / these
 
 
 def new_axes(width, height):
@@ -134,10 +140,10 @@ def plot_times(times, title=""):
     ax = new_axes(8, 0.9 + 0.45 * len(times))
     labels = list(times)
     longest = max(times.values())
-    unit, factor = next((u, f) for u, f in UNITS if longest * f >= 1 or u == "ns")
+    unit, factor = _unit(longest)
     ax.barh(labels, [times[label] * factor for label in labels], color=BLUE, height=0.6)
     ax.invert_yaxis()
-    ax.set_xlabel(f"{unit} a run", fontsize=12)
+    ax.set_xlabel(f"time in {unit}", fontsize=12)
     _plain(ax, title)
     return ax
 
@@ -155,12 +161,7 @@ def plot_ratios(ratios, title=""):
         values = list(ratios[label])
         colour = [BLUE, RED][row % 2]
         ax.plot(values, [row] * len(values), "o", color=colour, markersize=9, alpha=0.55)
-    ax.set_xscale("log")
-    farthest = max(max(max(v), 1 / min(v)) for v in ratios.values()) * 1.15
-    ax.set_xlim(1 / farthest, farthest)
-    ticks = [tick for tick in (0.25, 0.5, 0.8, 1, 1.25, 2, 4) if 1 / farthest < tick < farthest]
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], fontsize=12)
-    ax.xaxis.set_minor_formatter(NullFormatter())
+    _ratio_axis(ax, ax.xaxis, _farthest([value for values in ratios.values() for value in values]))
     ax.set_yticks(range(len(labels)), labels)
     ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.set_xlabel(
@@ -170,10 +171,216 @@ def plot_ratios(ratios, title=""):
     return ax
 
 
-def _plain(ax, title):
-    """Keep of the frame what is needed: the axis that has a scale."""
+def _plain(ax, title, sides=("bottom",)):
+    """Keep of the frame what is needed: the sides that have a scale."""
     ax.set_title(title, fontsize=13)
-    for side in ("top", "right", "left"):
-        ax.spines[side].set_visible(False)
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in sides)
     ax.tick_params(labelsize=12)
-    ax.tick_params(axis="y", length=0)
+    if "left" not in sides:
+        ax.tick_params(axis="y", length=0)
+
+
+def plot_over_time(watched):
+    """Draw each block's time over the moment at which it began, in a colour for each part.
+
+    `watched` maps a label to (moments, times), both in seconds, in the order of measuring.
+    """
+    ax = new_axes(9, 3.5)
+    start = min(moments[0] for moments, _ in watched.values())
+    everything = sorted(time for _, times in watched.values() for time in times)
+    unit, factor = _unit(everything[len(everything) // 2])
+    for (label, (moments, times)), colour in zip(watched.items(), [BLUE, RED, BLUE] * 9):
+        seconds = [moment - start for moment in moments]
+        values = [time * factor for time in times]
+        ax.plot(seconds, values, ".", color=colour, markersize=3, alpha=0.5)
+        middle = (seconds[0] + seconds[-1]) / 2
+        ax.text(middle, 1.01, label, transform=ax.get_xaxis_transform(), ha="center", fontsize=12)
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.set_xlabel("seconds since the start", fontsize=12)
+    ax.set_ylabel(f"{unit} a call", fontsize=12)
+    _plain(ax, "", sides=("left", "bottom"))
+    return ax
+
+
+def plot_distribution(times):
+    """Draw how often which time, in seconds, was measured, with the median and the mean.
+
+    The longest one per cent is left out of the picture, not of the mean.
+    """
+    ax = new_axes(8, 3)
+    unit, factor = _unit(median(times))
+    values = sorted(time * factor for time in times)
+    ax.hist(values[: ceil(0.99 * len(values))], bins=60, color=BLUE)
+    for name, number, colour, look in (
+        ("median", median(values), "black", "-"),
+        ("mean", fmean(values), RED, "--"),
+    ):
+        ax.axvline(number, color=colour, linestyle=look, linewidth=2, label=name)
+    ax.legend(fontsize=12, frameon=False)
+    ax.set_xlabel(f"{unit} a call", fontsize=12)
+    ax.set_ylabel("blocks", fontsize=12)
+    _plain(ax, "", sides=("left", "bottom"))
+    return ax
+
+
+def plot_pairs(ratios, low, high):
+    """Draw the ratio of each round as a dot, and the interval of their median as a band."""
+    ax = new_axes(9, 3)
+    ax.axhline(1, color=GREY, linewidth=1.5)
+    ax.plot(range(1, len(ratios) + 1), ratios, ".", color=BLUE, markersize=4, alpha=0.6)
+    ax.axhspan(low, high, color=ORANGE, alpha=0.7, label="95 % interval of the median")
+    ordered = sorted(ratios)
+    far = len(ordered) // 20  # the farthest five per cent on each side would hide the rest
+    ax.set_ylim(min(ordered[far], low, 1) / 1.01, max(ordered[-1 - far], high, 1) * 1.01)
+    ax.legend(fontsize=12, frameon=False, loc="upper right")
+    ax.set_xlabel("round", fontsize=12)
+    ax.set_ylabel("ratio of its two times", fontsize=12)
+    _plain(ax, "", sides=("left", "bottom"))
+    return ax
+
+
+def plot_break_even(costs):
+    """Draw the total time over the number of calls.
+
+    `costs` maps a label to (price, time of a call), in seconds; the first is the one that the
+    others must overtake. The picture reaches to twice the last crossing, or, where there is
+    none, to where the first has cost twice the highest price.
+    """
+    ax = new_axes(8, 3.5)
+    (_, base), *others = costs.values()
+    crossings = [price / (base - each) for price, each in others if each < base]
+    highest = max(price for price, _ in others)
+    calls = 2 * max(crossings, default=highest / base)
+    end = max(price + each * calls for price, each in costs.values())
+    unit, factor = _unit(end)
+    for (label, (price, each)), colour in zip(costs.items(), ["black", BLUE, RED, ORANGE]):
+        line = [price * factor, (price + each * calls) * factor]
+        ax.plot([0, calls], line, color=colour, linewidth=2, label=label)
+    for (price, each), colour in zip(others, [BLUE, RED, ORANGE]):
+        if each < base:
+            at = price / (base - each)
+            ax.plot(at, at * base * factor, "o", color=colour, markersize=9)
+    ax.set_xlim(0, calls)
+    ax.set_ylim(0)
+    ax.legend(fontsize=12, frameon=False)
+    ax.set_xlabel("calls", fontsize=12)
+    ax.set_ylabel(f"{unit} in all", fontsize=12)
+    _plain(ax, "", sides=("left", "bottom"))
+    return ax
+
+
+def _unit(time):
+    """The unit in which a time in seconds is 1 or more, and how many of it make a second."""
+    return next(((unit, factor) for unit, factor in UNITS if time * factor >= 1), UNITS[-1])
+
+
+def plot_comparison(comparison):
+    """Draw each candidate's speed-up with its 95 % interval, the baseline's time being 1.
+
+    The grey band is what no verdict rests on: the noise floor and the smallest effect. An
+    interval that touches the band is no clear difference. The axis is logarithmic: twice as
+    fast lies as far out as twice as slow.
+    """
+    results = [r for r in comparison if r.label != comparison.baseline]
+    ax = new_axes(8, 1.2 + 0.55 * len(results))
+    farthest = _farthest(
+        [r.speedup for r in results], [b for r in results for b in (r.low, r.high)]
+    )
+    _draw_band(ax.axvspan, comparison)
+    ax.axvline(1, color=GREY, linewidth=1.5)
+    for row, r in enumerate(results):
+        low, high = max(r.low, 1 / farthest), min(r.high, farthest)
+        colour = COLOUR_OF[r.verdict]
+        ax.plot([low, high], [row, row], color=colour, linewidth=3, solid_capstyle="butt")
+        ax.plot(r.speedup, row, "o", color=colour, markersize=9)
+        ax.annotate(
+            f"{r.speedup:.2f}  {r.verdict}",
+            xy=(1, row),
+            xycoords=("axes fraction", "data"),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=12,
+            color=colour,
+        )
+    _ratio_axis(ax, ax.xaxis, farthest)
+    ax.set_yticks(range(len(results)), [r.label for r in results])
+    ax.set_ylim(len(results) - 0.5, -0.5)
+    label = f"\u2190 slower      speed-up over {comparison.baseline}      faster \u2192"
+    ax.set_xlabel(label, fontsize=12)
+    _plain(ax, "")
+    return ax
+
+
+def plot_sweep(sweep):
+    """Draw each candidate's speed-up over the size, with its interval as a band.
+
+    Dots are filled where the verdict is clear. A dotted line marks where a candidate becomes
+    faster than the baseline, or slower.
+    """
+    ax = new_axes(8, 4.5)
+    sizes = sorted(sweep.comparisons)
+    results = {label: [sweep[n][label] for n in sizes] for label in sweep.labels}
+    everything = [r for column in results.values() for r in column]
+    farthest = _farthest(
+        [r.speedup for r in everything], [b for r in everything for b in (r.low, r.high)]
+    )
+    ax.axhline(1, color=GREY, linewidth=1.5)
+    ax.set_xscale("log", base=2)
+    colours = dict(zip(results, [BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK] * 9))
+    for label, column in results.items():
+        low = [max(r.low, 1 / farthest) for r in column]
+        high = [min(r.high, farthest) for r in column]
+        speedup = [r.speedup for r in column]
+        filled = [r.verdict != "no clear difference" for r in column]
+        faces = [colours[label] if clear else "white" for clear in filled]
+        ax.fill_between(sizes, low, high, color=colours[label], alpha=0.25, linewidth=0)
+        ax.plot(sizes, speedup, color=colours[label], linewidth=2, label=label)
+        ax.scatter(sizes, speedup, s=45, c=faces, edgecolors=colours[label], zorder=3)
+    for crossing in sweep.crossings():
+        colour = colours[crossing.label]
+        ax.axvline(crossing.at, color=colour, linewidth=1.5, linestyle=":")
+        ax.annotate(
+            f"{crossing.at:.3g}",
+            xy=(crossing.at, 1),
+            xytext=(4, 4),
+            textcoords="offset points",
+            fontsize=12,
+            color=colour,
+        )
+    _ratio_axis(ax, ax.yaxis, farthest)
+    ax.set_xticks(sizes, [f"{n:g}" for n in sizes])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlabel("size", fontsize=12)
+    ax.set_ylabel(f"speed-up over {next(iter(sweep)).baseline}", fontsize=12)
+    ax.legend(fontsize=12, frameon=False)
+    _plain(ax, "")
+    return ax
+
+
+def _draw_band(span, comparison):
+    edge = min(comparison.grey_zone, 1e6)  # no bounds at all where rounds are too few
+    span(1 / edge, edge, color="#EEEEEE", linewidth=0)
+
+
+def _farthest(ratios, bounds=()):
+    """How far out, as a ratio, the axis must reach to show what is finite."""
+    shown = [*ratios, *[bound for bound in bounds if 0 < bound < float("inf")]]
+    return 1.1 * max(1.1, *shown, *[1 / value for value in shown])
+
+
+def _ratio_axis(ax, axis, farthest):
+    """A logarithmic axis for ratios, as far to the one side of 1 as to the other."""
+    ticks = [1]
+    for ratio in RATIOS:  # outwards, leaving out what would run into the one before
+        if ratio < farthest and log(ratio / ticks[-1]) > 0.2 * log(farthest):
+            ticks.append(ratio)
+    ticks = [1 / tick for tick in ticks[:0:-1]] + ticks
+    name = axis.axis_name
+    ax.set(**{f"{name}scale": "log", f"{name}lim": (1 / farthest, farthest)})
+    axis.set_ticks(ticks, [f"{tick:.2g}" if tick < 1 else f"{tick:g}" for tick in ticks])
+    axis.set_minor_locator(NullLocator())

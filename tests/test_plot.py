@@ -120,11 +120,11 @@ def test_stages_follow_each_other_from_left_to_right():
 @pytest.mark.parametrize(
     ("times", "unit", "lengths"),
     [
-        ({"a": 2.0, "b": 0.5}, "s a run", [2.0, 0.5]),
-        ({"a": 0.002, "b": 0.5e-6}, "ms a run", [2.0, 0.0005]),
-        ({"a": 2e-6, "b": 0.5e-6}, "\u00b5s a run", [2.0, 0.5]),
-        ({"a": 2e-9, "b": 0.5e-9}, "ns a run", [2.0, 0.5]),
-        ({"a": 2e-10}, "ns a run", [0.2]),
+        ({"a": 2.0, "b": 0.5}, "time in s", [2.0, 0.5]),
+        ({"a": 0.002, "b": 0.5e-6}, "time in ms", [2.0, 0.0005]),
+        ({"a": 2e-6, "b": 0.5e-6}, "time in \u00b5s", [2.0, 0.5]),
+        ({"a": 2e-9, "b": 0.5e-9}, "time in ns", [2.0, 0.5]),
+        ({"a": 2e-10}, "time in ns", [0.2]),
     ],
 )
 def test_times_are_bars_from_the_top(times, unit, lengths):
@@ -150,7 +150,15 @@ def test_ratios_are_dots_around_the_line_at_one():
     assert [label.get_text() for label in ax.get_yticklabels()] == ["published", "the same"]
     assert ax.yaxis_inverted()
     assert ax.get_xscale() == "log"
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["0.5", "0.8", "1", "1.25", "2"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == [
+        "0.5",
+        "0.67",
+        "0.8",
+        "1",
+        "1.25",
+        "1.5",
+        "2",
+    ]
     left, right = ax.get_xlim()
     assert left * right == pytest.approx(1)
     assert right > 1.89
@@ -160,3 +168,82 @@ def test_the_axis_of_ratios_reaches_as_far_down_as_up():
     left, right = plot_ratios({"a": [0.25]}).get_xlim()
     assert left < 0.25
     assert right > 4
+
+
+def test_blocks_over_time_start_at_zero_and_have_the_unit_of_most():
+    watched = {
+        "alone": ([5.0, 5.1], [2e-6, 3e-6]),
+        "busy": ([5.2, 5.3], [4e-6, 1e-3]),
+        "again": ([5.4], [2e-6]),
+    }
+    ax = plot.plot_over_time(watched)
+    lines = [(list(line.get_xdata()), list(line.get_ydata())) for line in ax.lines]
+    assert [x for x, _ in lines] == [
+        pytest.approx([0, 0.1]),
+        pytest.approx([0.2, 0.3]),
+        pytest.approx([0.4]),
+    ]
+    assert [y for _, y in lines] == [
+        pytest.approx([2, 3]),
+        pytest.approx([4, 1000]),
+        pytest.approx([2]),
+    ]
+    assert texts(ax) == ["alone", "busy", "again"]
+    assert place_of(ax, "busy")[0] == pytest.approx(0.25)
+    colours = [line.get_color() for line in ax.lines]
+    assert colours[0] == colours[2] != colours[1]
+    assert ax.get_ylabel() == "\u00b5s a call"
+    assert ax.get_yscale() == "log"
+    assert ax.spines["left"].get_visible()
+    assert not ax.spines["top"].get_visible()
+
+
+def test_distribution_leaves_out_the_longest_but_not_from_the_mean():
+    ax = plot.plot_distribution([1e-6] * 100 + [2e-6] * 98 + [1.0] * 2)
+    assert sum(bar.get_height() for bar in ax.patches) == 198
+    median_line, mean_line = ax.lines
+    assert list(median_line.get_xdata()) == pytest.approx([1.5, 1.5])
+    assert list(mean_line.get_xdata()) == pytest.approx([10001.48, 10001.48])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["median", "mean"]
+    assert ax.get_xlabel() == "\u00b5s a call"
+
+
+def test_pairs_show_every_round_and_the_band():
+    ratios = [1.0, 1.1, 0.9, 1.2] * 10 + [50.0]
+    ax = plot.plot_pairs(ratios, 0.95, 1.05)
+    one, dots = ax.lines
+    assert list(one.get_ydata()) == [1, 1]
+    assert list(dots.get_xdata()) == list(range(1, 42))
+    assert list(dots.get_ydata()) == ratios
+    (band,) = ax.patches
+    assert (band.get_y(), band.get_height()) == pytest.approx((0.95, 0.1))
+    bottom, top = ax.get_ylim()
+    assert bottom < 0.9
+    assert 1.2 < top < 50
+
+
+def test_break_even_marks_the_crossings_and_reaches_beyond_the_last():
+    ax = plot.plot_break_even(
+        {"plain": (0, 3e-3), "a": (0.1, 2e-3), "b": (0.5, 1e-3), "c": (1, 4e-3)}
+    )
+    lines, dots = ax.lines[:4], ax.lines[4:]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["plain", "a", "b", "c"]
+    assert [list(line.get_xdata()) for line in lines] == [[0, 500]] * 4
+    assert [list(line.get_ydata()) for line in lines] == [
+        pytest.approx([0, 1.5]),
+        pytest.approx([0.1, 1.1]),
+        pytest.approx([0.5, 1.0]),
+        pytest.approx([1, 3]),
+    ]
+    assert [(dot.get_xdata()[0], dot.get_ydata()[0]) for dot in dots] == [
+        pytest.approx((100, 0.3)),
+        pytest.approx((250, 0.75)),
+    ]
+    assert [dot.get_color() for dot in dots] == [line.get_color() for line in lines[1:3]]
+    assert ax.get_ylabel() == "s in all"
+
+
+def test_break_even_without_a_crossing():
+    ax = plot.plot_break_even({"plain": (0, 1e-3), "worse": (0.5, 2e-3)})
+    assert len(ax.lines) == 2
+    assert ax.get_xlim() == (0, 1000)
