@@ -18,7 +18,7 @@ from pathlib import Path
 
 PYTHONS = ((3, 11), (3, 12), (3, 13))
 ROOT = Path(__file__).resolve().parent
-VENV = ROOT / ".venv"
+VENV = Path(os.environ.get("D2LHYBRID_VENV", ROOT / ".venv"))
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 NOTEBOOKS = ROOT / "notebooks"
 
@@ -27,7 +27,9 @@ def main(command="", *arguments):
     for function in (read, check, slides, refresh, address):
         if function.__name__ == command:
             return function(*arguments)
-    sys.exit(__doc__)
+    if command in ("", "-h", "--help"):
+        return print(__doc__)
+    sys.exit(f"There is no command {command!r}.\n\n{__doc__}")
 
 
 def read():
@@ -53,14 +55,14 @@ def slides(*paths):
         options["jquery_url"] = "../node_modules/jquery/dist/jquery.min.js"
     settings = [f"--SlidesExporter.{name}={value}" for name, value in options.items()]
     command = [VENV_PYTHON, "-m", "nbconvert", "--to", "slides", *settings]
-    return subprocess.call([*command, *(paths or sorted(NOTEBOOKS.glob("*.ipynb")))], cwd=ROOT)
+    return subprocess.call([*command, *notebooks(paths)])
 
 
 def refresh(*paths):
     set_up()
     if Path(sys.prefix) != VENV:  # go on inside the environment, where nbclient is
         return subprocess.call([VENV_PYTHON, __file__, "refresh", *paths])
-    for path in map(Path, paths or sorted(NOTEBOOKS.glob("*.ipynb"))):
+    for path in notebooks(paths):
         print("running", path.name, flush=True)
         run_notebook(path)
 
@@ -79,6 +81,14 @@ def address(new=""):
                 changed = changed.replace(mark, new_mark)
             path.write_bytes(changed.encode())  # bytes: line ends stay as they are
             print("changed", path.relative_to(ROOT))
+
+
+def notebooks(paths):
+    """The notebooks named, or all of them."""
+    for path in map(Path, paths):
+        if not path.is_file():
+            sys.exit(f"There is no notebook {path}.")
+    return [Path(path).resolve() for path in paths] or sorted(NOTEBOOKS.glob("*.ipynb"))
 
 
 def set_up():

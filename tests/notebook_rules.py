@@ -109,7 +109,10 @@ def is_small(notebook, name):
 
 def has_the_outputs_of_its_code(notebook, name):
     if notebook["metadata"].get("outputs_of") != course.fingerprint(notebook):
-        yield "code or outputs were changed by hand; `python3 course.py refresh` runs them afresh"
+        yield (
+            "it was changed, or run and saved, since its outputs were stored; to store anew: "
+            "`python3 course.py refresh`; to go back: `git restore`"
+        )
 
 
 def has_the_agreed_metadata(notebook, name):

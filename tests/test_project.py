@@ -1,12 +1,13 @@
 """The project as files: one address, one set of versions, commands that are as the README says."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
 
 import pytest
-from notebook_rules import ADDRESS, PROJECT, ROOT
+from notebook_rules import ADDRESS, PROJECT, ROOT, code_cells
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PINS = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
@@ -120,11 +121,13 @@ def test_slides_need_the_web_only_where_nothing_is_installed(copy, monkeypatch):
     course, commands = load_course(copy), []
     monkeypatch.setattr(course, "set_up", lambda: None)
     monkeypatch.setattr(
-        course.subprocess, "call", lambda command, cwd: commands.append([*map(str, command)])
+        course.subprocess, "call", lambda command: commands.append([*map(str, command)])
     )
-    course.main("slides", "one.ipynb")
+    course.main("slides", str(copy / "notebooks" / "04_torchscript.ipynb"))
     assert commands[0][1:5] == ["-m", "nbconvert", "--to", "slides"]
-    assert commands[0][-1] == "one.ipynb"
+    assert commands[0][-1] == str(copy / "notebooks" / "04_torchscript.ipynb")
+    with pytest.raises(SystemExit, match=r"no notebook one\.ipynb"):
+        course.main("slides", "one.ipynb")
     assert not any("node_modules" in part for part in commands[0])
     (copy / "node_modules").mkdir()
     course.main("slides")
@@ -144,8 +147,13 @@ def test_check_is_pytest_and_read_is_jupyterlab(copy, monkeypatch):
     assert commands[1][1:] == ["-m", "pytest", "-k", "name"]
     assert commands[3][1:3] == ["-m", "jupyterlab"]
     assert commands[3][3].name == "01_imperative_programs.ipynb"
-    with pytest.raises(SystemExit, match=r"course\.py read"):
-        course.main()
+    with pytest.raises(SystemExit, match="no command 'reed'"):
+        course.main("reed")
+
+
+def test_help(copy, capsys):
+    load_course(copy).main()
+    assert "python3 course.py read" in capsys.readouterr().out
 
 
 def test_pinned_versions_satisfy_the_packages_ranges():
@@ -194,3 +202,22 @@ def test_readme_picture_is_the_notebooks_own():
     assert files == pictures
     for name in files:
         assert f"](img/{name}.png)" in README
+
+
+def test_a_cell_is_reported_by_its_number_in_jupyterlab_and_with_both_outputs(copy):
+    for file in ("conftest.py", "tests/sanitize.cfg"):
+        (copy / file).parent.mkdir(exist_ok=True)
+        (copy / file).write_bytes((ROOT / file).read_bytes())
+    path = copy / "notebooks" / "01_imperative_programs.ipynb"
+    text = path.read_text(encoding="utf-8")
+    assert text.count('"24\\n"') == 1
+    path.write_text(text.replace('"24\\n"', '"25\\n"'), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "--color=no", path]
+    report = subprocess.run(command, cwd=copy, capture_output=True, text=True).stdout
+    outputs = {c["execution_count"]: c["outputs"] for c in code_cells(json.loads(text))}
+    number = next(n for n, found in outputs.items() if found and found[0].get("text") == ["24\n"])
+    assert f"01_imperative_programs.ipynb::Cell {number}" in report.splitlines()[-2]
+    assert f"Cell {number}: Cell outputs differ" in report
+    assert "The page says (stdout):\n    25\n" in report
+    assert "This machine says (stdout):\n    24\n" in report
+    assert " 1 failed" in report
