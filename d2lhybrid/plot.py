@@ -236,7 +236,7 @@ def plot_pairs(ratios, low, high):
     ordered = sorted(ratios)
     far = len(ordered) // 20  # the farthest five per cent on each side would hide the rest
     ax.set_ylim(min(ordered[far], low, 1) / 1.01, max(ordered[-1 - far], high, 1) * 1.01)
-    ax.legend(fontsize=12, frameon=False, loc="upper right")
+    ax.legend(fontsize=12, frameon=False, loc="lower right", bbox_to_anchor=(1, 1))
     ax.set_xlabel("round", fontsize=12)
     ax.set_ylabel("ratio of its two times", fontsize=12)
     _plain(ax, "", sides=("left", "bottom"))

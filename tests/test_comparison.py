@@ -13,9 +13,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 
-from d2lhybrid import stopwatch
+from d2lhybrid import get_net, selftest, stopwatch
 from d2lhybrid.agreement import difference
+from d2lhybrid.bench import torch_ways
 from d2lhybrid.comparison import CandidateError, compare, recipe
 from d2lhybrid.machine import describe_machine, machine_line
 from d2lhybrid.sweeps import Sweep, sweep
@@ -227,6 +229,7 @@ def test_slow_calls_get_rounds_enough_for_an_interval(clock):
     assert result["b"].verdict == FASTER
     assert result["b"].low == pytest.approx(2)
     assert result.took == 10 * 2 * (2.0 + 1.0)  # no call untimed: they are long
+    assert clock.now == pytest.approx(result.took + 4 * (2.0 + 1.0))  # to warm up, and to try
 
 
 def test_the_order_is_random_and_every_round_is_whole(clock):
@@ -274,9 +277,12 @@ def test_waits_for_a_device_before_the_clock_is_read(clock):
         queue.clear()
 
     candidates = {"a": on_device(30e-6), "b": on_device(20e-6)}
+    candidates["c"] = recipe(lambda: queue.append(2.0) or on_device(20e-6))
     result = compare(candidates, clock=clock, synchronize=synchronize)
     assert result["b"].speedup == pytest.approx(1.5)
     assert result["a"].median == pytest.approx(30e-6)
+    assert result.timings["c"].build == pytest.approx(2.0)
+    assert all(time == pytest.approx(30e-6) for time in result.timings["a"].warmup)
 
 
 @pytest.mark.parametrize("last_call", range(290, 302))
@@ -298,7 +304,7 @@ def test_an_interrupt_gives_what_there_is(clock, last_call):
     assert gc.isenabled()
 
 
-@pytest.mark.parametrize("last_call", [0, 10, 21, 22])
+@pytest.mark.parametrize("last_call", [0, 10, 20, 26, 29])  # in warming up, then in a round
 def test_an_interrupt_before_the_first_round_is_passed_on(clock, last_call):
     calls = count()
 
@@ -732,6 +738,12 @@ def test_the_sanitizer_masks_all_that_was_measured_and_no_label(clock):
             assert label in text
 
 
+def test_the_sanitizer_masks_crossings(clock):
+    text = masked(str(crossing_sweep(clock)))
+    assert "crossings: " in text
+    assert "22.6" not in text
+
+
 @pytest.mark.parametrize(
     "fact",
     [
@@ -775,6 +787,8 @@ def test_progress_is_for_terminals_and_leaves_nothing(clock, monkeypatch, capsys
     monkeypatch.setattr(sys, "stderr", terminal)
     compare(candidates, clock=clock, progress=False)
     assert terminal.getvalue() == ""
+    compare({"a": clock.work(1e-3), "b": clock.work(1e-3)}, clock=clock)
+    assert "of at most" not in terminal.getvalue()  # soon done
     compare(candidates, clock=clock)
     shown = terminal.getvalue()
     assert re.search(r"\r18 s of at most 30 s", shown)
@@ -867,3 +881,35 @@ def test_the_self_test_counts_right(clock):
     answer = selftest.two_loops(3000, 0)
     assert answer["verdict"] == SLOWER
     assert exp(-1.5) < answer["timeit"] < 0.6
+
+
+def test_the_machine_names_the_devices_of_the_arguments():
+    there = SimpleNamespace(device="mps:0")
+    assert describe_machine(3, there, there)["device"] == "mps:0"
+    assert describe_machine(3)["device"] == "cpu"
+    assert "mps:0" in machine_line(describe_machine(there))
+
+
+def test_the_band_of_the_picture_is_the_grey_zone(clock):
+    result = compare({"a": clock.work(30e-6), "b": clock.work(20e-6)}, clock=clock)
+    (band,) = result.plot().patches
+    edge = result.grey_zone
+    assert edge == pytest.approx(1.01)
+    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((1 / edge, edge))
+
+
+def test_twins_are_asked_about_in_both_orders(monkeypatch):
+    nets = iter("abcd")
+    monkeypatch.setattr("d2lhybrid.nets.get_net", lambda: next(nets))
+    monkeypatch.setattr(selftest, "answer", lambda one, other, x: (one, other, tuple(x.shape)))
+    assert selftest.twins(0) == ("a", "b", (1, 512))
+    assert selftest.twins(1) == ("d", "c", (1, 512))
+
+
+def test_the_bench_wants_gradients_from_the_baseline_alone():
+    net, x = get_net(), torch.ones(2, 512)
+    ways = torch_ways(net)
+    assert list(ways)[0] == "eager"  # noqa: RUF015
+    assert ways["eager"](x).requires_grad
+    assert not ways["eager, no gradients"](x).requires_grad
+    assert torch.equal(ways["eager"](x), ways["eager, no gradients"](x))

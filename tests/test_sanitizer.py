@@ -32,6 +32,14 @@ MASKED = [
     ("change: -3.1% (measured here)", "change: <figure>% (measured here)"),
     ("this torch: 2.13.0 says this or that", "this torch: <depends>"),
     ("this machine: has no GPU", "this machine: <depends>"),
+    ("measured on: a machine, 2 cores", "measured on: MACHINE"),
+    ("noise floor 1.7%, 94 rounds in 0.13 s", "noise floor FIGURES"),
+    ("crossings: none", "crossings: FIGURES"),
+    ("in a cold process, warm cache", "in a cold process"),
+    ("eager           83.61 \u00b5s             baseline", "eager FIGURES baseline"),
+    ("script   65.6 \u00b5s  1.271  1.253 to 1.287  faster", "script FIGURES"),
+    ("8   83.6 \u00b5s   1.271~   0.900", "8 FIGURES"),
+    ('<td class="measured" x>1.2</td>', '<td class="measured" x>FIGURES</td>'),
     ("<function f at 0x7f3a2b4c5d60>", "<function f at <address>>"),
 ]
 
