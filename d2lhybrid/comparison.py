@@ -1,11 +1,11 @@
 """What is faster here, and is that sure? `compare` measures; a `Comparison` answers.
 
-How it is measured. Whatever happens on a machine, another program, a changed clock rate, a
-warmer processor, lasts longer than a fraction of a millisecond. So every candidate is timed in
-blocks of 0.3 ms, two blocks of each in a round, in random order, and its times are compared
-with the baseline's of the same round alone. How far the baseline's own two seem to differ is
-what this machine cannot tell apart today. Each block begins with a call that is not timed, or
-whoever runs behind itself would find its data in the caches.
+How it is measured. Every candidate is timed in short blocks of calls, two blocks of each in a
+round, in random order, and its times are compared with the baseline's of the same round alone:
+slow changes, such as the processor's clock rate, are the same for both and cancel. A short
+interruption hits one block only; against that the median over all rounds helps. How far the
+baseline's two blocks seem to differ is what this machine cannot tell apart today. Each block
+begins with a call that is not timed, or whoever runs after a twin finds its data in the cache.
 """
 
 import sys
