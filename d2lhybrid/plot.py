@@ -13,7 +13,7 @@ import networkx
 from matplotlib.ticker import LogLocator, NullLocator
 
 from .program import data_flow
-from .tables import UNITS
+from .tables import unit_for
 
 BLUE, ORANGE, RED, GREY = "#0072B2", "#E69F00", "#D55E00", "#767676"
 PALE_BLUE, PALE_ORANGE = "#D6E8F5", "#FBE7BE"
@@ -140,7 +140,7 @@ def plot_times(times, title=""):
     ax = new_axes(8, 0.9 + 0.45 * len(times))
     labels = list(times)
     longest = max(times.values())
-    unit, factor = _unit(longest)
+    unit, factor = unit_for(longest)
     ax.barh(labels, [times[label] * factor for label in labels], color=BLUE, height=0.6)
     ax.invert_yaxis()
     ax.set_xlabel(f"time in {unit}", fontsize=12)
@@ -188,8 +188,7 @@ def plot_over_time(watched):
     """
     ax = new_axes(9, 3.5)
     start = min(moments[0] for moments, _ in watched.values())
-    everything = sorted(time for _, times in watched.values() for time in times)
-    unit, factor = _unit(everything[len(everything) // 2])
+    unit, factor = unit_for(median(time for _, times in watched.values() for time in times))
     for (label, (moments, times)), colour in zip(watched.items(), [BLUE, RED, BLUE] * 9):
         seconds = [moment - start for moment in moments]
         values = [time * factor for time in times]
@@ -212,7 +211,7 @@ def plot_distribution(times):
     The longest one per cent is left out of the picture, not of the mean.
     """
     ax = new_axes(8, 3)
-    unit, factor = _unit(median(times))
+    unit, factor = unit_for(median(times))
     values = sorted(time * factor for time in times)
     ax.hist(values[: ceil(0.99 * len(values))], bins=60, color=BLUE)
     for name, number, colour, look in (
@@ -256,11 +255,12 @@ def plot_break_even(costs):
     highest = max(price for price, _ in others)
     calls = 2 * max(crossings, default=highest / base)
     end = max(price + each * calls for price, each in costs.values())
-    unit, factor = _unit(end)
-    for (label, (price, each)), colour in zip(costs.items(), ["black", BLUE, RED, ORANGE]):
+    unit, factor = unit_for(end)
+    colours = [BLACK] + [BLUE, RED, ORANGE, GREEN, PURPLE, SKY] * 9
+    for (label, (price, each)), colour in zip(costs.items(), colours):
         line = [price * factor, (price + each * calls) * factor]
         ax.plot([0, calls], line, color=colour, linewidth=2, label=label)
-    for (price, each), colour in zip(others, [BLUE, RED, ORANGE]):
+    for (price, each), colour in zip(others, colours[1:]):
         if each < base:
             at = price / (base - each)
             ax.plot(at, at * base * factor, "o", color=colour, markersize=9)
@@ -271,11 +271,6 @@ def plot_break_even(costs):
     ax.set_ylabel(f"{unit} in all", fontsize=12)
     _plain(ax, "", sides=("left", "bottom"))
     return ax
-
-
-def _unit(time):
-    """The unit in which a time in seconds is 1 or more, and how many of it make a second."""
-    return next(((unit, factor) for unit, factor in UNITS if time * factor >= 1), UNITS[-1])
 
 
 def plot_comparison(comparison):
@@ -290,7 +285,8 @@ def plot_comparison(comparison):
     farthest = _farthest(
         [r.speedup for r in results], [b for r in results for b in (r.low, r.high)]
     )
-    _draw_band(ax.axvspan, comparison)
+    edge = min(comparison.grey_zone, 1e6)  # no bounds at all where rounds are too few
+    ax.axvspan(1 / edge, edge, color="#EEEEEE", linewidth=0)
     ax.axvline(1, color=GREY, linewidth=1.5)
     for row, r in enumerate(results):
         low, high = max(r.low, 1 / farthest), min(r.high, farthest)
@@ -360,11 +356,6 @@ def plot_sweep(sweep):
     ax.legend(fontsize=12, frameon=False)
     _plain(ax, "")
     return ax
-
-
-def _draw_band(span, comparison):
-    edge = min(comparison.grey_zone, 1e6)  # no bounds at all where rounds are too few
-    span(1 / edge, edge, color="#EEEEEE", linewidth=0)
 
 
 def _farthest(ratios, bounds=()):

@@ -199,10 +199,9 @@ def fit_blocks(runners, baseline):
 def _coldness(built, kinds, before):
     """Whether this process had built such a thing before, and what the compiler's cache gave.
 
-    `kinds` are those that recipes had built before, and the types of whatever was alive.
-
-    "Such a thing" is one of the same type; or one of the same source, for a function, whose
-    type says nothing; or one that torch.compile had a hand in.
+    `kinds` are what recipes had built before, and the types of whatever was alive. "Such a
+    thing" is one of the same type; or one of the same source, for a function, whose type says
+    nothing; or one that torch.compile had a hand in.
     """
     graphs, hits, misses = (now - then for now, then in zip(_compiler_counts(), before))
     kind = "torch.compile" if graphs else getattr(built, "__code__", type(built))

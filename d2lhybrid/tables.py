@@ -5,11 +5,16 @@ from html import escape
 UNITS = (("s", 1), ("ms", 1e3), ("\u00b5s", 1e6), ("ns", 1e9))
 
 
+def unit_for(time):
+    """The unit in which a time in seconds is 1 or more, and how many of it make a second."""
+    return next(((unit, factor) for unit, factor in UNITS if time * factor >= 1), UNITS[-1])
+
+
 def seconds(time):
     """A time in seconds with four digits and a fitting unit: `32.10 µs`; '' for None."""
     if time is None:
         return ""
-    unit, factor = next((u for u in UNITS if time * u[1] >= 1), UNITS[-1] if time else UNITS[0])
+    unit, factor = unit_for(time) if time else UNITS[0]
     return f"{time * factor:#.4g} {unit}"
 
 

@@ -247,3 +247,9 @@ def test_break_even_without_a_crossing():
     ax = plot.plot_break_even({"plain": (0, 1e-3), "worse": (0.5, 2e-3)})
     assert len(ax.lines) == 2
     assert ax.get_xlim() == (0, 1000)
+
+
+def test_break_even_drops_no_candidate():
+    costs = {"plain": (0, 1e-3)} | {f"candidate {i}": (0.1, 5e-4) for i in range(8)}
+    ax = plot.plot_break_even(costs)
+    assert len(ax.lines) == 9 + 8
