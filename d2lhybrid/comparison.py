@@ -14,7 +14,15 @@ from time import perf_counter
 from .agreement import difference
 from .device import synchronize as wait_for_gpus
 from .machine import describe_machine
-from .stopwatch import CandidateError, Recipe, Rounds, Runner, no_garbage_collection, recipe
+from .stopwatch import (
+    CandidateError,
+    Recipe,
+    Repeated,
+    Rounds,
+    Runner,
+    no_garbage_collection,
+    recipe,
+)
 from .verdict import LOOKS, Comparison, Result, Timing, quoted
 
 __all__ = ["CandidateError", "Comparison", "Result", "Timing", "compare", "recipe"]
@@ -106,7 +114,7 @@ def _check_input(candidates, baseline, min_effect, time_limit):
     for label, candidate in candidates.items():
         if not isinstance(label, str):
             raise TypeError(f"a label must be a string, and {label!r} is none")
-        if not (callable(candidate) or isinstance(candidate, Recipe)):
+        if not (callable(candidate) or isinstance(candidate, (Recipe, Repeated))):
             raise TypeError(f"candidate {label!r} must be callable or a recipe, not {candidate!r}")
     if baseline is not None and baseline not in candidates:
         raise ValueError(f"the baseline {baseline!r} is none of {quoted(candidates)}")

@@ -35,6 +35,23 @@ def recipe(build):
     return Recipe(build)
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """A candidate that does many calls in one; `repeated` makes it."""
+
+    function: object
+    times: int
+
+
+def repeated(function, times):
+    """A candidate for `compare` one call of which is `times` calls, so that its time is shared.
+
+    For what can only be timed inside another language: a loop in C, of which the Python around
+    it is then a small part.
+    """
+    return Repeated(function, times)
+
+
 class CandidateError(RuntimeError):
     """A candidate raised. `label` says which, `__cause__` is the error itself."""
 
@@ -61,7 +78,7 @@ class Runner:
         self._warm_up()
 
     def _build(self, candidate):
-        self.function, self.build = candidate, None
+        self.function, self.build, self.times = candidate, None, 1
         self._before = _compiler_counts()
         if isinstance(candidate, Recipe):
             self._kinds = _kinds_built | {type(thing) for thing in gc.get_objects()}
@@ -69,10 +86,12 @@ class Runner:
             with self._blamed():
                 self.function = candidate.build()
             self.build = self._now() - start
-            if not callable(self.function):
-                raise TypeError(
-                    f"the recipe of {self.label!r} built {self.function!r}, which is not callable"
-                )
+        if isinstance(self.function, Repeated):
+            self.function, self.times = self.function.function, self.function.times
+        if not callable(self.function):
+            raise TypeError(
+                f"the recipe of {self.label!r} built {self.function!r}, which is not callable"
+            )
 
     def _warm_up(self):
         """Call until the calls are alike: TorchScript watches two, and compiles in the third."""
@@ -113,7 +132,7 @@ class Runner:
         took = self._block()
         if took <= 0:
             raise self._below_the_clock()
-        return took / self.calls
+        return took / self.calls / self.times
 
     def _block(self):
         function, args, clock = self.function, self.args, self.clock
