@@ -17,6 +17,8 @@ _HOME = {
     "synchronize": "device",
     "try_all_gpus": "device",
     "try_gpu": "device",
+    "hybridize": "hybrid.compiler",
+    "trace": "hybrid.recorder",
     "check": "lesson",
     "raises": "lesson",
     "get_net": "nets",
@@ -26,11 +28,13 @@ _HOME = {
     "plot_over_time": "plot",
     "plot_pairs": "plot",
     "plot_ratios": "plot",
+    "plot_shares": "plot",
     "plot_stages": "plot",
     "plot_times": "plot",
     "data_flow": "program",
     "run_program": "program",
     "recipe": "stopwatch",
+    "repeated": "stopwatch",
     "sweep": "sweeps",
 }
 

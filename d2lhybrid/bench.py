@@ -23,7 +23,7 @@ def bench(batches=(1,), report=print, time_limit=3.0, **options):
     from .nets import get_net
 
     net = get_net()
-    ways = torch_ways(net) | other_ways(net)
+    ways = torch_ways(net) | other_ways(net) | compiled_ways(net)
     while True:
         try:
             return sweep(
@@ -46,8 +46,26 @@ def torch_ways(net):
         "eager, no gradients": plain,
         "TorchScript": recipe(lambda: torch.jit.script(plain)),
         "TorchScript, frozen": recipe(lambda: torch.jit.freeze(torch.jit.script(plain))),
+        "TorchScript, optimised": recipe(
+            lambda: torch.jit.optimize_for_inference(torch.jit.script(plain))
+        ),
         "torch.compile": recipe(lambda: torch.compile(plain)),
+        "torch.compile, tuned": recipe(lambda: tuned_way(net)),
     }
+
+
+def tuned_way(net):
+    """torch.compile with all that it has to offer: kernels chosen by trial, weights frozen."""
+    import torch
+
+    copy = deepcopy(net).eval()  # its own, or the two compiled networks would share their guards
+    compiled = torch.compile(copy, options={"max_autotune": True, "freezing": True})
+
+    def run(x):
+        with torch.no_grad():  # or nothing is frozen
+            return compiled(x)
+
+    return run
 
 
 def other_ways(net):
@@ -58,6 +76,21 @@ def other_ways(net):
     if find_spec("jax"):
         ways["JAX"] = lambda: jax_way(net)
     return {label: recipe(build) for label, build in ways.items()}
+
+
+def compiled_ways(net):
+    """What our own compiler makes of it, and what limits that; the least possible is last."""
+    import torch
+
+    from .hybrid.compiler import hybridize
+    from .limits import c_loop, reading
+
+    x = torch.randn(1, 512)
+    return {
+        "hybridize": recipe(lambda: hybridize(net, x)),
+        "the same C, in a C loop": recipe(lambda: c_loop(net, x)),
+        "limit: read the weights": recipe(lambda: reading(net, x)),
+    }
 
 
 def numpy_way(net):

@@ -39,14 +39,12 @@ def plot_data_flow(programs):
 
     Time runs downwards. Inputs are round, operations square, each with the name that the
     program gives to its value. `programs` is a function or a program's text, which `data_flow`
-    reads, or a graph in the form in which `data_flow` returns it; or a dict from titles to them.
+    reads, a `Graph`, or a graph in the form in which `data_flow` returns it; or a dict from titles
+    to them.
     """
     if not isinstance(programs, dict):
         programs = {"": programs}
-    flows = {
-        title: program if isinstance(program, networkx.DiGraph) else data_flow(program)
-        for title, program in programs.items()
-    }
+    flows = {title: _flow_of(program) for title, program in programs.items()}
     places = [_places(flow) for flow in flows.values()]
     widths = [max(x for x, _ in place.values()) + 2 for place in places]
     depth = max(-y for place in places for _, y in place.values())
@@ -60,6 +58,12 @@ def plot_data_flow(programs):
     ax.set_ylim(-depth - 0.5, 1 if any(flows) else 0.5)
     ax.axis("off")
     return ax
+
+
+def _flow_of(program):
+    if isinstance(program, networkx.DiGraph):
+        return program
+    return program.data_flow() if hasattr(program, "data_flow") else data_flow(program)
 
 
 def _places(flow):
@@ -145,6 +149,28 @@ def plot_times(times, title=""):
     ax.invert_yaxis()
     ax.set_xlabel(f"time in {unit}", fontsize=12)
     _plain(ax, title)
+    return ax
+
+
+def plot_shares(shares, limit=None, limit_label="limit"):
+    """Draw what each time is made of as a bar in pieces, and a line for the least possible time.
+
+    `shares` maps a label to a dict from parts to seconds; all have the same parts, in one order.
+    """
+    ax = new_axes(9, 1.5 + 0.5 * len(shares))
+    labels = list(shares)
+    unit, factor = unit_for(max(sum(parts.values()) for parts in shares.values()))
+    left = [0.0] * len(labels)
+    for part, colour in zip(next(iter(shares.values())), [BLUE, ORANGE, SKY, GREEN, PURPLE]):
+        pieces = [shares[label][part] * factor for label in labels]
+        ax.barh(labels, pieces, left=left, color=colour, height=0.6, label=part)
+        left = [a + b for a, b in zip(left, pieces)]
+    if limit is not None:
+        ax.axvline(limit * factor, color=RED, linewidth=2, linestyle="--", label=limit_label)
+    ax.invert_yaxis()
+    ax.set_xlabel(f"{unit} a call", fontsize=12)
+    ax.legend(fontsize=12, frameon=False, loc="lower right")
+    _plain(ax, "")
     return ax
 
 

@@ -218,7 +218,7 @@ def definitions(source):
 
 @cache
 def package_code():
-    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "d2lhybrid").glob("*.py")]
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "d2lhybrid").rglob("*.py")]
     return {code for source in sources for _, code in definitions(source)}
 
 

@@ -17,9 +17,11 @@ import torch
 
 from d2lhybrid import get_net, selftest, stopwatch
 from d2lhybrid.agreement import difference
-from d2lhybrid.bench import torch_ways
+from d2lhybrid.bench import compiled_ways, torch_ways
 from d2lhybrid.comparison import CandidateError, compare, recipe
+from d2lhybrid.limits import TIMES
 from d2lhybrid.machine import describe_machine, machine_line
+from d2lhybrid.stopwatch import repeated
 from d2lhybrid.sweeps import Sweep, sweep
 from d2lhybrid.tables import as_markdown, as_text, seconds
 from d2lhybrid.verdict import (
@@ -841,6 +843,7 @@ def test_the_bench_leaves_out_what_fails(clock, monkeypatch):
     ways = {"a": clock.work(1e-3), "broken": recipe(fails), "b": clock.work(1e-3)}
     monkeypatch.setattr(bench, "torch_ways", lambda net: ways)
     monkeypatch.setattr(bench, "other_ways", lambda net: {})
+    monkeypatch.setattr(bench, "compiled_ways", lambda net: {})
     said = []
     swept = bench.bench([1, 2], report=said.append, clock=clock)
     assert list(swept.comparisons) == [1, 2]
@@ -904,6 +907,26 @@ def test_twins_are_asked_about_in_both_orders(monkeypatch):
     monkeypatch.setattr(selftest, "answer", lambda one, other, x: (one, other, tuple(x.shape)))
     assert selftest.twins(0) == ("a", "b", (1, 512))
     assert selftest.twins(1) == ("d", "c", (1, 512))
+
+
+def test_many_calls_in_one_share_its_time(clock):
+    many = repeated(clock.work(16e-3), 16)
+    for loop in (many, recipe(lambda: many)):
+        result = compare({"one": clock.work(1e-3), "loop": loop}, clock=clock)
+        assert result["loop"].median == pytest.approx(1e-3)
+        assert result["loop"].verdict == UNCLEAR
+
+
+def test_the_bench_ends_with_our_compiler_and_its_limits():
+    net, x = get_net(), torch.ones(1, 512)
+    ways = compiled_ways(net)
+    assert list(ways) == ["hybridize", "the same C, in a C loop", "limit: read the weights"]
+    for way in ways.values():
+        built = way.build()
+        function, times = getattr(built, "function", built), getattr(built, "times", 1)
+        assert times == (1 if built is function else TIMES)
+        for batch in (x, x.expand(3, 512).contiguous()):
+            assert torch.allclose(function(batch), net(batch), atol=1e-5)
 
 
 def test_the_bench_wants_gradients_from_the_baseline_alone():

@@ -1,0 +1,143 @@
+"""`hybridize`: from a network to a compiled function that watches what it relies on."""
+
+import ctypes
+from threading import Lock
+
+import torch
+from torch import Tensor, nn
+
+from .codegen import c_source, outputs_of, parameters_of
+from .graph import BATCH
+from .guard import Guarded
+from .passes import optimise
+from .recorder import trace
+from .toolchain import load
+
+
+def hybridize(net, *examples):
+    """Compile a network, or a function of tensors, for inference on the CPU. Returns a HybridNet.
+
+    `examples` are float32 tensors like those of later calls; the first size of a tensor with two
+    dimensions or more is its batch, and may then be any. What Python decides on the way stays
+    decided; see `trace`.
+
+    RecordingError, UnsupportedOperation and ValueError as `trace` raises them; TypeError for
+    other examples; CompilerNotFound where there is no C compiler.
+    """
+    return HybridNet(net, *examples)
+
+
+class Program:
+    """A graph, compiled. Called with contiguous float32 tensors, it returns new ones.
+
+    The parameters' memory is used where it lies, and kept alive. Several threads may call at
+    once: a call shares nothing with another one that is written to.
+    """
+
+    def __init__(self, graph):
+        self.graph = optimise(graph)
+        self.source = c_source(self.graph)
+        self.parameters = [node.value.detach() for node in parameters_of(self.graph)]
+        for node, tensor in zip(parameters_of(self.graph), self.parameters):
+            if not (tensor.is_cpu and tensor.is_contiguous()):
+                raise TypeError(f"the parameter {node.name} must be contiguous and on the CPU")
+        addresses = [tensor.data_ptr() for tensor in self.parameters]
+        self.table = (ctypes.c_void_p * len(addresses))(*addresses)
+        self.results = outputs_of(self.graph)
+        pointers = [ctypes.c_void_p] * (len(self.graph.inputs) + len(self.results) + 1)
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_ssize_t, *pointers)
+        self.forward = prototype(("forward", load(self.source)))
+
+    def batch(self, shapes):
+        """The batch size of inputs of such shapes; 1 where none has a batch. ValueError: no fit."""
+        sizes = set()
+        for node, shape in zip(self.graph.inputs, shapes, strict=True):
+            if node.shape[:1] == (BATCH,):
+                sizes.add(shape[0])
+            wanted = tuple(
+                given if size == BATCH else size for size, given in zip(node.shape, shape)
+            )
+            if wanted != tuple(shape):
+                raise ValueError(f"{node.name} is {node.type}, and the input has {list(shape)}")
+        if len(sizes) > 1:
+            raise ValueError(f"the inputs have batches of {' and '.join(map(str, sorted(sizes)))}")
+        return sizes.pop() if sizes else 1
+
+    def __call__(self, *inputs):
+        n = self.batch([tensor.shape for tensor in inputs])
+        result_of = {}
+        for node in self.results:
+            sizes = [n if size == BATCH else size for size in node.shape]
+            result_of[node] = torch.empty(sizes, dtype=torch.float32, device="cpu")
+        tensors = [*inputs, *result_of.values()]
+        if self.forward(n, *[tensor.data_ptr() for tensor in tensors], self.table):
+            raise MemoryError(f"there is no memory for a batch of {n}")
+        return self.graph.pack(result_of[node] for node in self.graph.outputs)
+
+
+class HybridNet:
+    """A compiled network, called as the network is. `hybridize` makes it.
+
+    `graph` is what was recorded, after all passes; `source` the C function; `guard` the Python
+    function in front of it, as text, which makes sure at each call that all is as it was; `holds()`
+    asks this of the network alone. Where it is not, the network is recorded anew; `compilations`
+    counts the different C functions.
+    """
+
+    # The guard itself is the method: with a function of Python's in between, a call of the
+    # course's network would take 5 % longer.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+
+    def __init__(self, net, *examples):
+        self.net = net
+        self._lock = Lock()
+        self._guarded = {}  # feature shapes -> Guarded
+        self._sources = set()
+        self._anew(*examples, run=False)
+
+    @property
+    def compilations(self):
+        return len(self._sources)
+
+    def _anew(self, *inputs, run=True):
+        """Choose, or make, the program for such inputs; and run it."""
+        inputs = [admitted(tensor) for tensor in inputs]
+        features = tuple((tensor.dim(), tensor.shape[tensor.dim() > 1 :]) for tensor in inputs)
+        with self._lock:
+            guarded = self._guarded.get(features)
+            if guarded is None or not guarded.holds():
+                guarded = Guarded(self.net, Program(trace(self.net, *inputs)), self._anew)
+                self._guarded[features] = guarded
+                self._sources.add(guarded.program.source)
+            guarded.expect([tensor.shape for tensor in inputs])
+            self.graph, self.source = guarded.program.graph, guarded.program.source
+            self.guard, self.holds, self.__call__ = guarded.text, guarded.holds, guarded.call
+        return guarded.program(*inputs) if run else None
+
+    def export(self, folder):
+        """Write the program to a folder, as C that needs neither Python nor a library.
+
+        See `d2lhybrid.hybrid.export`.
+        """
+        from .export import export
+
+        return export(self, folder)
+
+
+def admitted(tensor):
+    """The tensor, contiguous; TypeError or RuntimeError for one that cannot be computed with."""
+    if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout is not torch.strided:
+        kind = getattr(tensor, "layout", type(tensor).__name__)
+        raise TypeError(f"an input must be a tensor of the ordinary kind, not {kind}")
+    if tensor.dtype != torch.float32 or not tensor.is_cpu:
+        raise TypeError(
+            "an input must be of type float32 and on the CPU, not "
+            f"{str(tensor.dtype).removeprefix('torch.')} on {tensor.device}"
+        )
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise RuntimeError(
+            "an input requires gradients, which the compiled program would lose; call it under "
+            "torch.no_grad(), or with input.detach()"
+        )
+    tensor = tensor.detach().contiguous()
+    return tensor.clone() if tensor.data_ptr() % 4 else tensor

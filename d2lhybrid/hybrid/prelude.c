@@ -1,0 +1,47 @@
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* a * b + c, in one step where the processor has one */
+#ifdef FP_FAST_FMAF
+#define MULTIPLY_ADD(a, b, c) fmaf(a, b, c)
+#else
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#endif
+
+/* y[j] = the sum of x[i] * w[j * k + i] over i, for the m rows of w. Four rows at a time, each
+   from another quarter of w: so memory is read in four long streams, which it does best.
+   Only these sums may be taken in another order, so that several numbers fit into one step. */
+static void dots(ptrdiff_t k, ptrdiff_t m, const float *restrict x, const float *restrict w,
+                 float *restrict y)
+{
+    const ptrdiff_t q = m / 4;
+    const float *w1 = w + q * k, *w2 = w1 + q * k, *w3 = w2 + q * k;
+    for (ptrdiff_t j = 0; j < q; j++) {
+        float a = 0, b = 0, c = 0, d = 0;
+#pragma omp simd reduction(+ : a, b, c, d)
+        for (ptrdiff_t i = 0; i < k; i++) {
+            a = MULTIPLY_ADD(w[j * k + i], x[i], a);
+            b = MULTIPLY_ADD(w1[j * k + i], x[i], b);
+            c = MULTIPLY_ADD(w2[j * k + i], x[i], c);
+            d = MULTIPLY_ADD(w3[j * k + i], x[i], d);
+        }
+        y[j] = a, y[j + q] = b, y[j + 2 * q] = c, y[j + 3 * q] = d;
+    }
+    for (ptrdiff_t j = 4 * q; j < m; j++) { /* what four does not divide */
+        float a = 0;
+#pragma omp simd reduction(+ : a)
+        for (ptrdiff_t i = 0; i < k; i++)
+            a = MULTIPLY_ADD(w[j * k + i], x[i], a);
+        y[j] = a;
+    }
+}
+
+/* Both let NaN through: no comparison with it is true. */
+static float relu(float x) { return x < 0 ? 0 : x; }
+
+static float sigmoid(float x)
+{
+    float e = expf(-fabsf(x)); /* at most 1: nothing overflows */
+    return (x < 0 ? e : 1) / (1 + e);
+}

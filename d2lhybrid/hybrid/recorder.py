@@ -1,0 +1,336 @@
+"""Run a Python function with symbols in place of numbers or tensors, and record what it does."""
+
+import inspect
+import linecache
+import sys
+from numbers import Real
+from pathlib import Path
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from .graph import BATCH, OPERATIONS, Graph, Node, UnsupportedOperation
+
+NOT_THE_USERS = (str(Path(__file__).parent), str(Path(torch.__file__).parent))
+
+
+class RecordingError(RuntimeError):
+    """The program asks for something that a recording cannot hold."""
+
+
+def trace(function, *examples):
+    """Record what `function`, or a module, does with such arguments. Returns a `Graph`.
+
+    Examples are numbers, or tensors of one floating-point type, of which only shape and type
+    matter. The first size of a tensor with two dimensions or more is the batch, and may be
+    another in each call. What Python does on the way it does now, and not again: its choices
+    stay as they are.
+
+    RecordingError where the program asks a symbol for what only a value has, changes a tensor in
+    place, or computes with tensors alone; UnsupportedOperation where it needs more than
+    OPERATIONS; ValueError for shapes that do not fit.
+    """
+    names = argument_names(function, len(examples))
+    return record(function, [input_like(*pair) for pair in zip(names, examples)])
+
+
+def record(function, inputs):
+    """As `trace`, with nodes in place of examples. One that is a 'batch' is no graph input."""
+    recorder = Recorder(tensor_names(function))
+    # With gradients on, a tensor that was computed from a parameter carries a mark of it.
+    with torch.enable_grad(), recorder:
+        result = function(*[Symbol(node, recorder) for node in inputs])
+    container = type(result) if isinstance(result, (tuple, list)) else None
+    if container not in (None, tuple, list):
+        raise RecordingError(f"the program returns a {container.__name__}; use a tuple")
+    outputs = tuple(recorder.node_of(one) for one in (result if container else [result]))
+    name = getattr(function, "__name__", type(function).__name__)
+    name = name if name.isidentifier() else "program"  # a lambda has none
+    values = tuple(node for node in inputs if node.op == "input")
+    return Graph(name, values, tuple(recorder.nodes), outputs, container)
+
+
+def argument_names(function, count):
+    """The names of the first parameters of a function or module."""
+    called = function.forward if isinstance(function, torch.nn.Module) else function
+    try:
+        parameters = inspect.signature(called).parameters.values()
+    except (TypeError, ValueError):  # some functions written in C have none to show
+        parameters = []
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [*named, *[f"x{i}" for i in range(len(named) + 1, count + 1)]][:count]
+
+
+def tensor_names(function):
+    """id of a tensor -> how the module, or the function, calls it."""
+    if isinstance(function, torch.nn.Module):
+        named = [*function.named_buffers(), *function.named_parameters()]
+    elif inspect.isfunction(function):
+        variables = inspect.getclosurevars(function)
+        named = [*variables.globals.items(), *variables.nonlocals.items()]
+    else:
+        named = []
+    return {id(value): name for name, value in named if isinstance(value, torch.Tensor)}
+
+
+def input_like(name, example):
+    """The input node for an example."""
+    if isinstance(example, Real):
+        return Node("input", name=name)
+    if not isinstance(example, torch.Tensor) or not example.is_floating_point():
+        kind = example.dtype if isinstance(example, torch.Tensor) else type(example).__name__
+        raise TypeError(f"an example is a number or a tensor of floats, and {name} is {kind}")
+    shape = tuple(example.shape)
+    if len(shape) > 1:
+        shape = (BATCH, *shape[1:])
+    return Node("input", name=name, shape=shape, dtype=example.dtype)
+
+
+# What is recorded ---------------------------------------------------------------------------
+
+# What Python and torch call an operation, where that is not our name for it.
+SYNONYMS = {
+    **{"truediv": "div", "divide": "div", "true_divide": "div"},
+    **{"multiply": "mul", "subtract": "sub", "negative": "neg"},
+}
+REVERSED = {"radd": "add", "rsub": "sub", "rmul": "mul", "rtruediv": "div"}
+ARGUMENTS = {
+    "linear": ("input", "weight", "bias"),
+    "relu": ("input", "inplace"),
+    "dropout": ("input", "p", "training", "inplace"),
+}
+WITHOUT_EFFECT = {"alpha": 1, "rounding_mode": None, "out": None, "inplace": False, "bias": None}
+
+
+class Recorder(TorchFunctionMode):
+    """Keeps the nodes in the order of computing. While it is entered, torch asks it first."""
+
+    def __init__(self, names):
+        super().__init__()
+        self.names = names  # id of a tensor -> its name
+        self.nodes = []
+        self.parameters = {}  # id of a tensor -> its node
+        self.made = {}  # id -> tensor, for those that were computed during the recording
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name, kwargs = function.__name__, kwargs or {}
+        refuse_change(name)
+        operands = [*args, *kwargs.values()]
+        if any(isinstance(operand, Symbol) for operand in operands):
+            return self.record(name, args, kwargs)
+        result = function(*args, **kwargs)
+        if isinstance(result, torch.Tensor) and not any(result is one for one in operands):
+            self.made[id(result)] = result
+        return result
+
+    def record(self, name, args, kwargs):
+        """Add what torch, or Python, calls `name`. Returns the symbol of its result."""
+        op = name.strip("_")
+        if op in REVERSED:
+            op, args = REVERSED[op], args[::-1]
+        op = SYNONYMS.get(op, op)
+        names = ARGUMENTS.get(op, ("input", "other"))
+        given = dict(zip(names, args)) | kwargs
+        for key, value in WITHOUT_EFFECT.items():
+            if key in given and given[key] is value:
+                del given[key]
+        if "inplace" in given:
+            refuse_change(f"{op}_")
+        if op == "dropout":
+            if given.get("training", True) and given.get("p", 0.5) > 0:
+                raise unsupported("dropout in training", "; call .eval() on the network first")
+            return given["input"]
+        if op not in OPERATIONS:
+            raise unsupported(op)
+        operands = [given.pop(name) for name in names if name in given]
+        if given or len(args) > len(names):
+            raise unsupported(f"{op} with {', '.join(given) or 'so many arguments'}")
+        return self.add(op, tuple(map(self.node_of, operands)))
+
+    def add(self, op, inputs):
+        where = users_line()
+        shapes = [node.shape for node in inputs if node.shape is not None]
+        types = {node.dtype for node in inputs if node.shape is not None}
+        if len(types) > 1:
+            raise unsupported(f"{op} of {' and '.join(sorted(map(str, types)))}")
+        try:
+            shape = linear_shape(*shapes) if op == "linear" else broadcast(shapes)
+        except (TypeError, ValueError) as error:
+            what = ", ".join(node.type or "a number" for node in inputs)
+            raise ValueError(f"{op}({what}): {error}; in {where}") from None
+        dtype = types.pop() if types else None
+        self.nodes.append(Node(op, inputs, shape=shape, dtype=dtype, where=where))
+        return Symbol(self.nodes[-1], self)
+
+    def node_of(self, value):
+        """The node of an operand: of a symbol its own, of a number or a tensor a new one."""
+        if isinstance(value, Symbol):
+            if value.recorder is not self:
+                raise RecordingError(f"{users_line()} uses a symbol of another recording")
+            if value.node.op == "batch":
+                raise unsupported("the batch size as a number")
+            return value.node
+        if isinstance(value, Real):
+            number = value if type(value) in (int, float, bool) else float(value)
+            self.nodes.append(Node("constant", value=number))
+            return self.nodes[-1]
+        if not isinstance(value, torch.Tensor):
+            kind = type(value).__name__
+            raise RecordingError(f"{users_line()} computes with a {kind}; use numbers and tensors")
+        if id(value) in self.made or value.grad_fn is not None:
+            raise RecordingError(
+                f"a tensor was computed from other tensors alone, in {users_line()}; it would be "
+                "kept as it is now. Compute it from the inputs, or hold it in a parameter"
+            )
+        if id(value) not in self.parameters:
+            name = self.names.get(id(value), "")
+            node = Node("parameter", (), value, name, tuple(value.shape), value.dtype)
+            self.parameters[id(value)] = node
+            self.nodes.append(node)
+        return self.parameters[id(value)]
+
+
+def linear_shape(x, weight, bias=None):
+    """The shape of x @ weight.T + bias: (..., k), (m, k) and (m,) make (..., m)."""
+    if len(weight) != 2 or BATCH in weight:
+        raise ValueError("a weight is a matrix of a fixed size")
+    if not x or x[-1] != weight[1]:
+        raise ValueError(f"the weight takes {weight[1]} features")
+    if bias not in (None, weight[:1]):
+        raise ValueError(f"the bias needs {weight[0]} numbers")
+    return (*x[:-1], weight[0])
+
+
+def broadcast(shapes):
+    """The common shape of tensors, as NumPy and torch define it; None for numbers alone."""
+    if not shapes:
+        return None
+    common = [1] * max(map(len, shapes))
+    for shape in shapes:
+        for i, size in enumerate(shape, len(common) - len(shape)):
+            if size != 1 and common[i] not in (1, size):
+                raise ValueError(f"a size of {size} does not go with {common[i]}")
+            common[i] = common[i] if size == 1 else size
+    if BATCH in common[1:]:
+        raise ValueError("the batch must be the first size of the result")
+    return tuple(common)
+
+
+# Symbols ------------------------------------------------------------------------------------
+
+
+class Symbol:
+    """Stands for a value that is not there yet. Computing with it adds to the recording."""
+
+    def __init__(self, node, recorder):
+        self.node, self.recorder = node, recorder
+
+    def __repr__(self):
+        return f"Symbol({self.node.type or 'a number'})"
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        raise unsupported(function.__name__)  # the recorder was asked first, and did not see it
+
+    def __getattr__(self, name):
+        """A method of tensors, such as `x.relu()`."""
+        if name.startswith("__") or self.node.shape is None:
+            raise AttributeError(f"{self!r} has no attribute {name!r}")
+        refuse_change(name)
+        if SYNONYMS.get(name, name) not in OPERATIONS:
+            raise unsupported(name)
+        return lambda *args, **kwargs: self.recorder.record(name, (self, *args), kwargs)
+
+    @property
+    def shape(self):
+        """The sizes, as numbers; the batch's as a symbol, which refuses to be one."""
+        if self.node.shape is None:
+            raise AttributeError("a number has no shape")
+        batch = Symbol(Node("batch"), self.recorder)
+        return tuple(batch if size == BATCH else size for size in self.node.shape)
+
+    def size(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+    def dim(self):
+        return len(self.shape)
+
+    dtype = property(lambda self: self.node.dtype)
+    __hash__ = object.__hash__
+
+
+def recording(name):
+    """The method for an operator of Python's."""
+
+    def method(self, *others):
+        if self.node.shape is None and name in IN_PLACE:
+            return NotImplemented  # nobody can change a number; Python takes `a = a + b`
+        refuse_change(name)
+        return self.recorder.record(name, (self, *others), {})
+
+    return method
+
+
+def refusing(question, advice):
+    """The method for a question that only a value can answer."""
+
+    def method(self, *others):
+        raise RecordingError(f"{users_line()} asks a symbol {question}; {advice}")
+
+    return method
+
+
+OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"]
+COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
+NUMBER = ["__int__", "__float__", "__index__", "__complex__"]
+IN_PLACE = {f"__i{name}__" for name in OPERATORS} | {"__setitem__"}
+for name in [*OPERATORS, *[f"r{name}" for name in OPERATORS], "neg", "abs", "getitem"]:
+    setattr(Symbol, f"__{name}__", recording(f"__{name}__"))
+for name in IN_PLACE:
+    setattr(Symbol, name, recording(name))
+
+NO_VALUE = "it has no value yet, so {} outside of the recording"
+QUESTIONS = {
+    ("whether it is true", NO_VALUE.format("decide")): ["__bool__"],
+    ("for a comparison", NO_VALUE.format("compare")): [f"__{x}__" for x in COMPARISONS],
+    ("for its number", NO_VALUE.format("look at it")): [*NUMBER, "item", "tolist"],
+    ("for its length or its items", "compute with it as a whole"): ["__len__", "__iter__"],
+    ("what it contains", NO_VALUE.format("look at it")): ["__contains__"],
+    ("to become a NumPy array", NO_VALUE.format("convert it")): ["__array__", "numpy"],
+}
+for (question, advice), names in QUESTIONS.items():
+    for name in names:
+        setattr(Symbol, name, refusing(question, advice))
+
+
+# Refusals -----------------------------------------------------------------------------------
+
+
+def refuse_change(name):
+    """RecordingError where a method's name says that it changes a tensor."""
+    if name in IN_PLACE or (name.endswith("_") and not name.endswith("__")):
+        raise RecordingError(
+            f"{users_line()} changes a tensor in place ({name}), which a recording cannot hold; "
+            "make a new one instead"
+        )
+
+
+def unsupported(name, advice=""):
+    return UnsupportedOperation(
+        f"{name} in {users_line()} is not supported{advice}; supported are {', '.join(OPERATIONS)}"
+    )
+
+
+def users_line():
+    """Where we are in the user's program: "line 3 of forward, `if x > 0:`"."""
+    frame, layer = sys._getframe(1), ""
+    while frame.f_back and frame.f_code.co_filename.startswith(NOT_THE_USERS):
+        module = frame.f_locals.get("self")
+        if not layer and isinstance(module, torch.nn.Module) and not [*module.children()]:
+            layer = f"{module!r}, called in "
+        frame = frame.f_back
+    code, place = frame.f_code, f"line {frame.f_lineno}"
+    if not code.co_name.startswith(("<module", "<cell")):
+        place += f" of {code.co_name}"
+    text = linecache.getline(code.co_filename, frame.f_lineno, frame.f_globals).strip()
+    return f"{layer}{place}, `{text}`" if text else layer + place

@@ -1,0 +1,92 @@
+"""How fast a network could be: its compiled C without Python, and reading its weights alone."""
+
+import ctypes
+
+from .hybrid.compiler import Program
+from .hybrid.recorder import trace
+from .hybrid.toolchain import load
+from .stopwatch import repeated
+
+TIMES = 16  # calls in one: the call from Python is then a small part
+
+LOOP = """
+int repeat(ptrdiff_t times, ptrdiff_t n, const float *x, float *y, const float *const *parameters)
+{
+    for (; times > 0; times--)
+        if (forward(n, x, y, parameters))
+            return 1;
+    return 0;
+}
+"""
+
+# Eight sums, from eight streams through memory, so that adding never waits for the sum before.
+READ = """
+#include <stddef.h>
+
+float repeat(ptrdiff_t times, ptrdiff_t count, const float *const *parameters,
+             const ptrdiff_t *sizes)
+{
+    float total = 0;
+    for (; times > 0; times--)
+        for (ptrdiff_t p = 0; p < count; p++) {
+            const float *w = parameters[p];
+            const ptrdiff_t m = sizes[p] / 8;
+            float a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+#pragma omp simd reduction(+ : a, b, c, d, e, f, g, h)
+            for (ptrdiff_t i = 0; i < m; i++) {
+                a += w[i], b += w[m + i], c += w[2 * m + i], d += w[3 * m + i];
+                e += w[4 * m + i], f += w[5 * m + i], g += w[6 * m + i], h += w[7 * m + i];
+            }
+            for (ptrdiff_t i = 8 * m; i < sizes[p]; i++)
+                a += w[i];
+            total += a + b + c + d + e + f + g + h;
+        }
+    return total;
+}
+"""
+
+
+def c_loop(net, x):
+    """A candidate for `compare`: what `hybridize` makes of a network, called in a loop in C.
+
+    `x` is an input, (n, features); the candidate may be compared on others.
+    """
+    program = Program(trace(net, x))
+    repeat = load(program.source + LOOP).repeat
+    repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
+    results = {}
+
+    def run(x):
+        n = len(x)
+        result = results.get(n)
+        if result is None:
+            result = results[n] = program(x)
+        repeat(TIMES, n, x.data_ptr(), result.data_ptr(), program.table)
+        return result
+
+    return repeated(run, TIMES)
+
+
+def reading(net, x):
+    """A candidate for `compare` that reads the parameters of a network once, and does no more.
+
+    They are added up, or the C compiler would leave out the reading. No program that needs them
+    all at each call can take less. It returns what the network does, computed beforehand.
+    """
+    program = Program(trace(net, x))
+    repeat = load(READ).repeat
+    repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 2
+    repeat.restype = ctypes.c_float
+    count = len(program.parameters)
+    sizes = (ctypes.c_ssize_t * count)(*[tensor.numel() for tensor in program.parameters])
+    results = {}
+
+    def run(x):
+        n = len(x)
+        result = results.get(n)
+        if result is None:
+            result = results[n] = program(x)
+        repeat(TIMES, count, program.table, sizes)
+        return result
+
+    return repeated(run, TIMES)
