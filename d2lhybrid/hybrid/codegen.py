@@ -1,5 +1,6 @@
 """From a graph to source text: a Python function, or a C function for float32 on the CPU."""
 
+import keyword
 import math
 from pathlib import Path
 
@@ -15,11 +16,11 @@ def python_source(graph):
     """The graph as the text of a Python function, one assignment for each stored value."""
 
     def text(node):
-        if node not in graph.names:
-            return repr(node.value)
+        if node not in graph.names:  # a number
+            return repr(node.value) if math.isfinite(node.value) else f"float('{node.value}')"
         if not node.fused:
             return graph.names[node]
-        is_infix = OPERATIONS[node.op].python[0] in "{-"
+        is_infix = OPERATIONS[node.op].python[0] in "{-"  # `{} + {}` and `-{}`, but not `exp({})`
         return f"({expression(node)})" if is_infix else expression(node)
 
     def expression(node):
@@ -28,7 +29,8 @@ def python_source(graph):
             template = "linear({}, {})"
         return template.format(*map(text, node.inputs))
 
-    lines = [f"def {graph.name}({', '.join(graph.names[node] for node in graph.inputs)}):"]
+    arguments = ", ".join(graph.names[node] for node in graph.inputs)
+    lines = [f"def {function_name(graph)}({arguments}):"]
     for *_, stored in graph.kernels:
         lines.append(f"    {graph.names[stored]} = {expression(stored)}")
     results = ", ".join(map(text, graph.outputs))
@@ -42,7 +44,15 @@ def python_function(graph):
     space = {name: operation.function for name, operation in OPERATIONS.items()}
     space |= {graph.names[node]: node.value for node in parameters_of(graph)}
     exec(compile(python_source(graph), f"<{graph.name}>", "exec"), space)
-    return space[graph.name]
+    return space[function_name(graph)]
+
+
+def function_name(graph):
+    """The graph's own name, unless its text uses that for something else."""
+    name = graph.name
+    while name in {*OPERATIONS, *keyword.kwlist, *graph.names.values()}:
+        name += "_"
+    return name
 
 
 # C ------------------------------------------------------------------------------------------
@@ -56,32 +66,38 @@ def c_source(graph):
     UnsupportedOperation for types other than float32, and for arithmetic of numbers alone.
     """
     check_types(graph)
-    head, names = [], {}
+    head, starts = [], {}
     for i, node in enumerate(parameters_of(graph)):
         head.append(f"const float *{graph.names[node]} = parameters[{i}]; /* {node.type} */")
     rows = besides = 0
     for slot, size in slot_sizes(graph).items():
-        names[slot] = f"memory + n * {rows} + {besides}"
+        starts[slot] = amount(rows, besides)
         rows, besides = rows + size[0], besides + size[1]
-    if names:  # room for one number more: malloc(0) may return NULL
-        head.append(f"float *memory = malloc((n * {rows} + {besides + 1}) * sizeof(float));")
+    if starts:  # room for one number more: malloc(0) may return NULL
+        head.append(f"float *memory = malloc(({amount(rows, besides + 1)}) * sizeof(float));")
         head.append("if (memory == NULL) return 1;")
     for *_, stored in graph.kernels:
         if stored not in graph.outputs:
             slot = stored if stored.slot is None else stored.slot
-            head.append(f"float *{graph.names[stored]} = {names[slot]};")
+            head.append(f"float *{graph.names[stored]} = memory + {starts[slot]};")
     body = [line for kernel in graph.kernels for line in kernel_lines(graph, kernel)]
     for node in outputs_of(graph):
         if not node.is_operation:
-            count = "n * {} + {}".format(*node.size)
             copy = f"{output_name(graph, node)}[i] = {graph.names[node]}[i];"
-            body.append(f"for (ptrdiff_t i = 0; i < {count}; i++) {copy}")
-    tail = ["free(memory);"] * bool(names) + ["return 0;"]
+            body.append(f"for (ptrdiff_t i = 0; i < {amount(*node.size)}; i++) {copy}")
+    tail = ["free(memory);"] * bool(starts) + ["return 0;"]
     text = "\n".join("    " + line for line in [*head, *body, *tail])
     return f"{PRELUDE}\n{c_signature(graph)}\n{{\n{text}\n}}\n"
 
 
+def amount(rows, besides):
+    """So many numbers, for each row of the batch and besides, as C writes it: `n * 256 + 3`."""
+    terms = [f"n * {rows}"] * (rows > 0) + [f"{besides}"] * (besides > 0)
+    return " + ".join(terms) or "0"
+
+
 def check_types(graph):
+    """UnsupportedOperation for a value that C cannot hold, with the line that makes it."""
     for node in (*graph.inputs, *graph.nodes, *graph.outputs):
         is_number = node.op == "constant" and node.shape is None and node not in graph.outputs
         if node.dtype != torch.float32 and not is_number:
@@ -102,8 +118,8 @@ def outputs_of(graph):
 
 
 def output_name(graph, node):
-    """What C calls an output; one that is not computed bears that name already."""
-    return graph.names[node] if node.is_operation else f"{graph.names[node]}_copy"
+    """What C calls an output."""
+    return graph.names.get((node, "copy"), graph.names[node])
 
 
 def parameters_of(graph):
@@ -129,8 +145,9 @@ def kernel_lines(graph, kernel):
         if layer and axis == depth - 1:  # all the sums of a row, before the row is gone through
             x, weight, *bias = layer.inputs
             (m, k), row = weight.shape, index(stored.shape[:-1], depth - 1)
-            source = f"{graph.names[x]} + ({row}) * {k}, {graph.names[weight]}"
-            target = f"{graph.names[stored]} + ({row}) * {m}"
+            row = f"({row})" if " " in row else row
+            source = f"{graph.names[x]} + {row} * {k}, {graph.names[weight]}"
+            target = f"{graph.names[stored]} + {row} * {m}"
             yield "    " * axis + f"dots({k}, {m}, {source}, {target});"
         yield "    " * axis + f"for (ptrdiff_t i{axis} = 0; i{axis} < {size}; i{axis}++) {{"
     for node in kernel:
@@ -144,9 +161,11 @@ def kernel_lines(graph, kernel):
 
 
 def index(shape, depth):
-    """Where the element lies that the innermost of `depth` loops is at: `i0 * 256 + i1`.
+    """Where the element lies that the innermost of `depth` loops is at.
 
-    A size of 1 is stretched, as broadcasting has it: its counter does not move.
+    In a tensor of shape (n, 256), row i0 begins behind i0 rows of 256: `i0 * 256 + i1`. A shape
+    with fewer sizes belongs to the innermost loops, (256,) gives `i1`; and a size of 1 is
+    stretched, as broadcasting has it, so its counter does not move: (n, 1) gives `i0`.
     """
     terms, stride = [], 1
     for axis in reversed(range(len(shape))):
@@ -159,12 +178,16 @@ def index(shape, depth):
 
 def literal(node):
     """A number as C writes it for float32. UnsupportedOperation where it is too large."""
-    number = float(node.value)
+    try:
+        number = torch.tensor(float(node.value), dtype=torch.float32).item()
+    except OverflowError:  # a whole number may have any length
+        number = math.inf
+    if math.isinf(number) and abs(node.value) != math.inf:
+        text = f"{node.value} is not supported in C: it is too large for float32"
+        raise UnsupportedOperation(text)
     if math.isnan(number):
         return "NAN"
     if math.isinf(number):
         return "INFINITY" if number > 0 else "(-INFINITY)"
-    if abs(number) > torch.finfo(torch.float32).max:
-        raise UnsupportedOperation(f"{number} is not supported in C: it is too large for float32")
     text = f"{number:#.9g}f"
     return f"({text})" if text.startswith("-") else text

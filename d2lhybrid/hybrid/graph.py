@@ -49,8 +49,8 @@ SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "neg": "-"}  # as pictu
 RESERVED = """
     auto break case char const continue default do double else enum extern float for goto if
     inline int long register restrict return short signed sizeof static struct switch typedef
-    union unsigned void volatile while expf tanhf fabsf fmaf dots forward malloc free memory main
-    parameters n i0 i1 i2 i3 i4 i5 ptrdiff_t NAN INFINITY NULL
+    union unsigned void volatile while _Bool _Complex _Imaginary expf tanhf fabsf fmaf dots add_dots
+    forward malloc free memory main parameters n i i0 i1 i2 i3 i4 i5 ptrdiff_t NAN INFINITY NULL
 """
 
 
@@ -81,7 +81,7 @@ class Node:
 
     @property
     def size(self):
-        """How many numbers a tensor holds: (for each row of the batch, besides)."""
+        """How many numbers a tensor holds, as a pair: n times the first, and the second."""
         if BATCH in self.shape:
             return prod(self.shape[1:]), 0
         return 0, prod(self.shape)
@@ -129,14 +129,15 @@ class Graph:
     def rewrite(self, change):
         """The graph in which `change(node, was)` stands for each node, in the order of computing.
 
-        `node` has its inputs changed already, `was` is the node as it was. A node that is in the
-        new graph already may be returned once more; then its readers read that one.
+        `was` is the node in this graph; `node` is a copy that reads from the new one, without the
+        marks `fused` and `slot`, which held for this graph. A node that is in the new graph already
+        may be returned once more; then its readers read that one.
         """
         new = {node: node for node in self.inputs}
-        for node in self.nodes:
-            sources = tuple(new[source] for source in node.inputs)
-            changed = node if sources == node.inputs else replace(node, inputs=sources)
-            new[node] = change(changed, node)
+        for was in self.nodes:
+            sources = tuple(new[source] for source in was.inputs)
+            node = replace(was, inputs=sources, fused=False, slot=None)
+            new[was] = change(node, was)
         nodes = dict.fromkeys(node for node in new.values() if node not in self.inputs)
         outputs = tuple(new[node] for node in self.outputs)
         return replace(self, nodes=tuple(nodes), outputs=outputs)
@@ -155,7 +156,7 @@ class Graph:
     @cached_property
     def kernels(self):
         """The operations that store a value, in order, each behind those fused into it."""
-        kernels, waiting = [], {}
+        kernels, waiting = [], {}  # waiting: what is fused, until its reader comes
         for node in self.nodes:
             if node.is_operation:
                 body = [part for source in node.inputs for part in waiting.pop(source, ())]
@@ -167,20 +168,30 @@ class Graph:
 
     @cached_property
     def names(self):
-        """node -> its name in printed and generated text, a word in Python and in C."""
+        """node -> its name in printed and generated text, a word in Python and in C.
+
+        A number stands for itself, and has none. An output that is not computed has a second
+        name, under the key (node, "copy"): C has to copy it.
+        """
         names, numbers = {}, count(1)
         taken = {*RESERVED.split(), *keyword.kwlist, *OPERATIONS}
-        for node in (*self.inputs, *self.nodes):
-            if node.op == "constant" and node.shape is None:
-                continue  # a number stands for itself
-            # the parameter 0.weight becomes weight_0
-            wish = "_".join(reversed(node.name.split("."))) or f"v{next(numbers)}"
-            wish = name = re.sub(r"\W", "_", wish, flags=re.ASCII)
+
+        def unique(wish):
+            wish = name = re.sub(r"\W|^(?=\d)", "_", wish, flags=re.ASCII)
             copies = count(2)
             while name in taken:
                 name = f"{wish}_{next(copies)}"
-            names[node] = name
             taken.add(name)
+            return name
+
+        for node in (*self.inputs, *self.nodes):
+            if node.op != "constant" or node.shape is not None:
+                # the parameter 0.weight becomes weight_0
+                path = reversed(node.name.split("."))
+                names[node] = unique("_".join(path) or f"v{next(numbers)}")
+        for node in self.outputs:
+            if node in names and not node.is_operation:
+                names[node, "copy"] = unique(f"{names[node]}_copy")
         return names
 
     def text(self, node):

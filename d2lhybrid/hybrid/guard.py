@@ -3,10 +3,11 @@
 import ctypes
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from .codegen import parameters_of
 from .graph import BATCH
+from .recorder import modules_of
 
 GUARD = """\
 def call({arguments}):
@@ -45,6 +46,9 @@ class Guarded:
     The guard asks of each input whether the program can read it, and of the network whether its
     parameters lie where they lay and its layers are those that were recorded. If not, `anew` gets
     the call. `call` is the guarded program, `holds` asks of the network alone.
+
+    It does not see what would take too long to ask at each call: whether a parameter was replaced
+    by another view of its own memory that is in order, too, or what else Python would decide now.
     """
 
     def __init__(self, net, program, anew):
@@ -57,6 +61,7 @@ class Guarded:
             "Tensor": Tensor,
             "float32": torch.float32,
             "empty_like": torch.empty_like,
+            "program": program,  # a call that still runs when it is replaced keeps it alive
             "forward": program.forward,
             "parameters": ctypes.c_void_p(ctypes.addressof(program.table)),
             "like": self.like,
@@ -80,23 +85,31 @@ class Guarded:
 
     def conditions(self, net, space):
         """What must be true of the network, as Python text; the objects go into `space`."""
+        modules = list(dict.fromkeys(m for root in modules_of(net) for m in root.modules()))
         for node, tensor in zip(parameters_of(self.program.graph), self.program.parameters):
-            for place, key in places(net, node.value):
+            for place, key in places(modules, node.value):
                 name = f"at{len(space)}"
                 space[name] = place
                 address = f"(p := {name}[{key!r}]).data_ptr() == {tensor.data_ptr()}"
                 yield address + " and p.is_contiguous()" * (tensor.dim() > 1)
-        for module in net.modules() if isinstance(net, nn.Module) else ():
+        for module in modules:
             name = f"layer{len(space)}"
             parts = module._modules
             space |= {name: module, f"{name}_parts": parts, f"{name}_had": [*parts.values()]}
             if parts:
                 yield f"{name}_had == [*{name}_parts.values()]"
+            for key in (key for key, value in module._parameters.items() if value is None):
+                yield f"{name}._parameters[{key!r}] is None"
             if reads_training(module):
                 yield f"{name}.training is {module.training}"
 
     def expect(self, shapes):
-        """Let the guard pass inputs of these shapes: all else is known of them."""
+        """Let the guard pass inputs of these shapes: all else is known of them.
+
+        But not a single number: it is always in order, even if it is stored with another sign.
+        """
+        if any(shape.numel() == 1 for shape in shapes):
+            return
         n = self.program.batch(shapes)
         likes = []
         for node in self.program.results:
@@ -107,10 +120,10 @@ class Guarded:
         self.like[shapes[0] if len(shapes) == 1 else tuple(shapes)] = (ctypes.c_ssize_t(n), *likes)
 
 
-def places(net, tensor):
-    """Where the network keeps a tensor: pairs of a dict and a key. What it does not keep, we do."""
+def places(modules, tensor):
+    """Where modules keep a tensor: pairs of a dict and a key. What none keeps, we do."""
     found = []
-    for module in net.modules() if isinstance(net, nn.Module) else ():
+    for module in modules:
         for place in (module._parameters, module._buffers, vars(module)):
             found += [(place, key) for key, value in place.items() if value is tensor]
     return found or [({"tensor": tensor}, "tensor")]

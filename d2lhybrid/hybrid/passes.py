@@ -25,7 +25,7 @@ def fold_constants(graph):
             return node
         try:
             value = OPERATIONS[node.op].function(*[source.value for source in node.inputs])
-        except ArithmeticError:
+        except (ArithmeticError, TypeError):
             return node  # 1 / 0 is to fail when the program runs, and not before
         return Node("constant", value=value, shape=node.shape, dtype=node.dtype)
 
@@ -34,11 +34,9 @@ def fold_constants(graph):
 
 def share_common(graph):
     """Compute only once what is computed twice from the same values."""
-    known = {}
+    known = {}  # what a node does -> the first node that does it
 
     def share(node, was):
-        if node.fused or node.slot is not None:
-            return node  # that was decided for two values, each with readers of its own
         # 1, 1.0 and True are equal, and so are 0.0 and -0.0; their texts are not
         value = repr(node.value) if node.shape is None else id(node.value)
         return known.setdefault((node.op, node.inputs, type(node.value), value), node)
@@ -58,24 +56,24 @@ def drop_unused(graph):
 def fuse(graph):
     """Let each operation that is read only once, element by element, be computed by its reader.
 
-    What is fused never goes to memory. A linear layer takes in the elementwise work behind it,
-    and no second linear layer, because each brings a loop of its own.
+    What is fused never goes to memory. A linear layer takes in the elementwise work after it.
     """
-    size, has_linear, fused = {}, {}, set()  # of what is computed together with a node so far
+    together, fused = {}, set()  # together: node -> the operations computed along with it
     for node in graph.nodes:
-        size[node], has_linear[node] = 1, node.op == "linear"
-        for source in node.inputs if node.is_operation and node.op != "linear" else ():
+        together[node] = [node.op]
+        for source in node.inputs:
+            both = together.get(source, []) + together[node]
             if (
                 source.is_operation
                 and graph.readers[source] == [node]
                 and source.shape == node.shape
-                and not (has_linear[source] and has_linear[node])
-                and size[source] + size[node] <= LARGEST_KERNEL
+                and node.op != "linear"  # it needs a whole row of its input at once
+                and both.count("linear") <= 1  # each brings a loop of its own
+                and len(both) <= LARGEST_KERNEL
             ):
                 fused.add(source)
-                size[node] += size[source]
-                has_linear[node] |= has_linear[source]
-    return graph.rewrite(lambda node, was: replace(node, fused=was in fused, slot=None))
+                together[node] = both
+    return graph.rewrite(lambda node, was: replace(node, fused=was in fused))
 
 
 def plan_memory(graph):
@@ -86,11 +84,11 @@ def plan_memory(graph):
     for kernel in graph.kernels:
         stored = kernel[-1]
         if stored not in graph.outputs:  # an output goes into memory of its own
-            # taken before any is freed: what a kernel reads and what it writes must not overlap
+            # before any is freed: a linear layer must not write where it still reads
             slots[stored] = free.pop() if free else len(set(slots.values()))
         read = dict.fromkeys(source for node in kernel for source in node.inputs)
         free += [slots[node] for node in read if node in slots and last_kernel[node] is kernel]
-    return graph.rewrite(lambda node, was: replace(node, slot=slots.get(was)))
+    return graph.rewrite(lambda node, was: replace(node, fused=was.fused, slot=slots.get(was)))
 
 
 def slot_sizes(graph):

@@ -9,32 +9,45 @@
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* y[j] = the sum of x[i] * w[j * k + i] over i, for the m rows of w. Four rows at a time, each
-   from another quarter of w: so memory is read in four long streams, which it does best.
-   Only these sums may be taken in another order, so that several numbers fit into one step. */
-static void dots(ptrdiff_t k, ptrdiff_t m, const float *restrict x, const float *restrict w,
-                 float *restrict y)
+/* y[j] += the sum of x[i] * w[j * stride + i] over k numbers, for the m rows of w. Four rows at a
+   time, each from another quarter of w: so memory is read in four long streams, which it does
+   best. Only these sums may be taken in another order, so that several numbers fit in one step. */
+static void add_dots(ptrdiff_t k, ptrdiff_t stride, ptrdiff_t m, const float *restrict x,
+                     const float *restrict w, float *restrict y)
 {
     const ptrdiff_t q = m / 4;
-    const float *w1 = w + q * k, *w2 = w1 + q * k, *w3 = w2 + q * k;
     for (ptrdiff_t j = 0; j < q; j++) {
+        const float *w0 = w + j * stride, *w1 = w0 + q * stride;
+        const float *w2 = w1 + q * stride, *w3 = w2 + q * stride;
         float a = 0, b = 0, c = 0, d = 0;
 #pragma omp simd reduction(+ : a, b, c, d)
         for (ptrdiff_t i = 0; i < k; i++) {
-            a = MULTIPLY_ADD(w[j * k + i], x[i], a);
-            b = MULTIPLY_ADD(w1[j * k + i], x[i], b);
-            c = MULTIPLY_ADD(w2[j * k + i], x[i], c);
-            d = MULTIPLY_ADD(w3[j * k + i], x[i], d);
+            a = MULTIPLY_ADD(w0[i], x[i], a);
+            b = MULTIPLY_ADD(w1[i], x[i], b);
+            c = MULTIPLY_ADD(w2[i], x[i], c);
+            d = MULTIPLY_ADD(w3[i], x[i], d);
         }
-        y[j] = a, y[j + q] = b, y[j + 2 * q] = c, y[j + 3 * q] = d;
+        y[j] += a, y[j + q] += b, y[j + 2 * q] += c, y[j + 3 * q] += d;
     }
     for (ptrdiff_t j = 4 * q; j < m; j++) { /* what four does not divide */
         float a = 0;
 #pragma omp simd reduction(+ : a)
         for (ptrdiff_t i = 0; i < k; i++)
-            a = MULTIPLY_ADD(w[j * k + i], x[i], a);
-        y[j] = a;
+            a = MULTIPLY_ADD(w[j * stride + i], x[i], a);
+        y[j] += a;
     }
+}
+
+/* y = x times the m rows of w, of k numbers each. Long sums are made of parts: who adds to a
+   large number loses digits of the small one. */
+static void dots(ptrdiff_t k, ptrdiff_t m, const float *x, const float *w, float *y)
+{
+    const ptrdiff_t part = 1024, rest = k % part;
+    for (ptrdiff_t j = 0; j < m; j++)
+        y[j] = 0;
+    add_dots(rest, k, m, x, w, y);
+    for (ptrdiff_t i = rest; i < k; i += part)
+        add_dots(part, k, m, x + i, w + i, y);
 }
 
 /* Both let NaN through: no comparison with it is true. */

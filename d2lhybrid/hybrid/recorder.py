@@ -43,6 +43,8 @@ def record(function, inputs):
     container = type(result) if isinstance(result, (tuple, list)) else None
     if container not in (None, tuple, list):
         raise RecordingError(f"the program returns a {container.__name__}; use a tuple")
+    if container and not result:
+        raise RecordingError("the program returns nothing")
     outputs = tuple(recorder.node_of(one) for one in (result if container else [result]))
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "program"  # a lambda has none
@@ -61,15 +63,29 @@ def argument_names(function, count):
     return [*named, *[f"x{i}" for i in range(len(named) + 1, count + 1)]][:count]
 
 
+def modules_of(function):
+    """The modules that a function is, belongs to, or mentions."""
+    if isinstance(function, torch.nn.Module):
+        return [function]
+    owner = getattr(function, "__self__", None)
+    return [
+        one for one in (owner, *mentioned(function).values()) if isinstance(one, torch.nn.Module)
+    ]
+
+
+def mentioned(function):
+    """name -> value, for the variables from outside that a Python function mentions."""
+    if not inspect.isfunction(function):
+        return {}
+    variables = inspect.getclosurevars(function)
+    return {**variables.globals, **variables.nonlocals}
+
+
 def tensor_names(function):
     """id of a tensor -> how the module, or the function, calls it."""
-    if isinstance(function, torch.nn.Module):
-        named = [*function.named_buffers(), *function.named_parameters()]
-    elif inspect.isfunction(function):
-        variables = inspect.getclosurevars(function)
-        named = [*variables.globals.items(), *variables.nonlocals.items()]
-    else:
-        named = []
+    named = [*mentioned(function).items()]
+    for module in modules_of(function):
+        named += [*module.named_buffers(), *module.named_parameters()]
     return {id(value): name for name, value in named if isinstance(value, torch.Tensor)}
 
 
@@ -118,16 +134,18 @@ class Recorder(TorchFunctionMode):
         operands = [*args, *kwargs.values()]
         if any(isinstance(operand, Symbol) for operand in operands):
             return self.record(name, args, kwargs)
+        refuse_change("out=" if kwargs.get("out") is not None else "")
         result = function(*args, **kwargs)
-        if isinstance(result, torch.Tensor) and not any(result is one for one in operands):
-            self.made[id(result)] = result
+        for one in result if isinstance(result, (tuple, list)) else [result]:
+            if isinstance(one, torch.Tensor) and not any(one is operand for operand in operands):
+                self.made[id(one)] = one
         return result
 
     def record(self, name, args, kwargs):
         """Add what torch, or Python, calls `name`. Returns the symbol of its result."""
-        op = name.strip("_")
+        op, order = name.strip("_"), 1
         if op in REVERSED:
-            op, args = REVERSED[op], args[::-1]
+            op, order = REVERSED[op], -1
         op = SYNONYMS.get(op, op)
         names = ARGUMENTS.get(op, ("input", "other"))
         given = dict(zip(names, args)) | kwargs
@@ -145,7 +163,7 @@ class Recorder(TorchFunctionMode):
         operands = [given.pop(name) for name in names if name in given]
         if given or len(args) > len(names):
             raise unsupported(f"{op} with {', '.join(given) or 'so many arguments'}")
-        return self.add(op, tuple(map(self.node_of, operands)))
+        return self.add(op, tuple(map(self.node_of, operands[::order])))
 
     def add(self, op, inputs):
         where = users_line()
@@ -225,6 +243,11 @@ class Symbol:
     def __init__(self, node, recorder):
         self.node, self.recorder = node, recorder
 
+    def __setattr__(self, name, value):
+        if name not in ("node", "recorder"):
+            refuse_change("__set__")  # such as `x.data = y`
+        object.__setattr__(self, name, value)
+
     def __repr__(self):
         return f"Symbol({self.node.type or 'a number'})"
 
@@ -274,7 +297,7 @@ def recording(name):
 def refusing(question, advice):
     """The method for a question that only a value can answer."""
 
-    def method(self, *others):
+    def method(self, *others, **options):
         raise RecordingError(f"{users_line()} asks a symbol {question}; {advice}")
 
     return method
@@ -283,10 +306,11 @@ def refusing(question, advice):
 OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 NUMBER = ["__int__", "__float__", "__index__", "__complex__"]
-IN_PLACE = {f"__i{name}__" for name in OPERATORS} | {"__setitem__"}
+LOGIC = ["and", "or", "xor", "lshift", "rshift"]
+IN_PLACE = {f"__i{name}__" for name in OPERATORS + LOGIC} | {"__setitem__", "__set__", "out="}
 for name in [*OPERATORS, *[f"r{name}" for name in OPERATORS], "neg", "abs", "getitem"]:
     setattr(Symbol, f"__{name}__", recording(f"__{name}__"))
-for name in IN_PLACE:
+for name in IN_PLACE - {"__set__", "out="}:
     setattr(Symbol, name, recording(name))
 
 NO_VALUE = "it has no value yet, so {} outside of the recording"

@@ -10,8 +10,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-# No flag relaxes arithmetic: only where the source says so may sums change their order. Products
-# and sums are not contracted, or x * x - x * x would not be 0.
+# No flag relaxes arithmetic: sums change their order only where the source says so (that is what
+# -fopenmp-simd reads), and a product and a sum are not made one operation that rounds only once,
+# or x * x - x * x might not be 0. -fPIC: a library may be loaded anywhere in memory.
 FLAGS = ["-std=c99", "-O3", "-fopenmp-simd", "-ffp-contract=off"]
 SHARED = ["-shared", "-fPIC"]
 
