@@ -7,7 +7,7 @@ from matplotlib.patches import BoxStyle
 
 matplotlib.use("agg")
 
-from d2lhybrid import plot, plot_data_flow, plot_ratios, plot_stages, plot_times
+from d2lhybrid import plot, plot_data_flow, plot_ratios, plot_shares, plot_stages, plot_times, trace
 from d2lhybrid.program import evoke_, fold_constants, inline
 
 
@@ -135,6 +135,27 @@ def test_times_are_bars_from_the_top(times, unit, lengths):
     assert [label.get_text() for label in ax.get_yticklabels()] == list(times)
     assert ax.yaxis_inverted()
     assert [side for side, spine in ax.spines.items() if spine.get_visible()] == ["bottom"]
+
+
+def test_shares_are_pieces_of_a_bar_behind_a_line_for_the_limit():
+    shares = {"a": {"work": 1e-5, "guard": 2e-5}, "b": {"work": 3e-5, "guard": 0}}
+    ax = plot_shares(shares, 5e-6, "the least")
+    pieces = [(bar.get_x(), bar.get_width()) for bar in ax.patches]
+    expected = [(0, 10), (0, 30), (10, 20), (30, 0)]
+    assert [pytest.approx(piece) for piece in pieces] == expected
+    assert list(ax.lines[0].get_xdata()) == pytest.approx([5, 5])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "the least",
+        "work",
+        "guard",
+    ]
+    assert ax.get_xlabel() == "\u00b5s a call"
+    assert not plot_shares(shares).lines
+
+
+def test_a_graph_is_drawn_as_its_data_flow():
+    ax = plot_data_flow(trace(lambda a, b: (a + b) * a, 1, 2))
+    assert texts(ax) == ["a", "b", "+", "v1", "*", "v2"]
 
 
 def test_ratios_are_dots_around_the_line_at_one():
