@@ -26,9 +26,10 @@ def bench(batches=(1,), report=print, time_limit=3.0, **options):
     ways = torch_ways(net) | other_ways(net) | compiled_ways(net)
     while True:
         try:
-            return sweep(
-                ways, lambda n: torch.randn(n, 512), batches, time_limit=time_limit, **options
-            )
+            with muted():
+                return sweep(
+                    ways, lambda n: torch.randn(n, 512), batches, time_limit=time_limit, **options
+                )
         except CandidateError as failure:
             del ways[failure.label]  # and once more without; the rest is then built again
             report(f"left out: {str(failure).splitlines()[0]}")
@@ -144,7 +145,7 @@ def onnx_way(net):
 
 @contextmanager
 def muted():
-    """Without the exporter's reports and warnings: neither is about this network."""
+    """Without the exporter's and the compilers' reports and warnings: none is about our network."""
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings(), redirect_stdout(io.StringIO()):

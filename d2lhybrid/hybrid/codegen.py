@@ -2,6 +2,7 @@
 
 import keyword
 import math
+from ctypes import c_float
 from pathlib import Path
 
 import torch
@@ -179,7 +180,7 @@ def index(shape, depth):
 def literal(node):
     """A number as C writes it for float32. UnsupportedOperation where it is too large."""
     try:
-        number = torch.tensor(float(node.value), dtype=torch.float32).item()
+        number = c_float(node.value).value  # as float32 rounds it
     except OverflowError:  # a whole number may have any length
         number = math.inf
     if math.isinf(number) and abs(node.value) != math.inf:

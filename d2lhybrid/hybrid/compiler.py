@@ -41,7 +41,7 @@ class Program:
         self.source = c_source(self.graph)
         self.parameters = [node.value.detach() for node in parameters_of(self.graph)]
         for node, tensor in zip(parameters_of(self.graph), self.parameters):
-            if not (tensor.is_cpu and tensor.is_contiguous()):
+            if not tensor.is_cpu or not tensor.is_contiguous() or tensor.is_neg():
                 raise TypeError(f"the parameter {node.name} must be contiguous and on the CPU")
         addresses = [tensor.data_ptr() for tensor in self.parameters]
         self.table = (ctypes.c_void_p * len(addresses))(*addresses)

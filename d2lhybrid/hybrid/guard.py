@@ -96,7 +96,7 @@ class Guarded:
             name = f"layer{len(space)}"
             parts = module._modules
             space |= {name: module, f"{name}_parts": parts, f"{name}_had": [*parts.values()]}
-            if parts:
+            if parts or not is_torchs_layer(module):
                 yield f"{name}_had == [*{name}_parts.values()]"
             for key in (key for key, value in module._parameters.items() if value is None):
                 yield f"{name}._parameters[{key!r}] is None"
@@ -127,6 +127,12 @@ def places(modules, tensor):
         for place in (module._parameters, module._buffers, vars(module)):
             found += [(place, key) for key, value in place.items() if value is tensor]
     return found or [({"tensor": tensor}, "tensor")]
+
+
+def is_torchs_layer(module):
+    """Whether it is a layer of torch's own, which no one puts other layers in."""
+    home = type(module).__module__
+    return home.startswith("torch.nn.modules.") and not home.endswith(".container")
 
 
 def reads_training(module):
