@@ -46,6 +46,18 @@ float repeat(ptrdiff_t times, ptrdiff_t count, const float *const *parameters,
 """
 
 
+def remembered(program):
+    """A function that returns the program's result, computed once for each batch size."""
+    results = {}
+
+    def result_of(x):
+        if len(x) not in results:
+            results[len(x)] = program(x)
+        return results[len(x)]
+
+    return result_of
+
+
 def c_loop(net, x):
     """A candidate for `compare`: what `hybridize` makes of a network, called in a loop in C.
 
@@ -54,14 +66,11 @@ def c_loop(net, x):
     program = Program(trace(net, x))
     repeat = load(program.source + LOOP).repeat
     repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
-    results = {}
+    result_of = remembered(program)
 
     def run(x):
-        n = len(x)
-        result = results.get(n)
-        if result is None:
-            result = results[n] = program(x)
-        repeat(TIMES, n, x.data_ptr(), result.data_ptr(), program.table)
+        result = result_of(x)
+        repeat(TIMES, len(x), x.data_ptr(), result.data_ptr(), program.table)
         return result
 
     return repeated(run, TIMES)
@@ -79,14 +88,10 @@ def reading(net, x):
     repeat.restype = ctypes.c_float
     count = len(program.parameters)
     sizes = (ctypes.c_ssize_t * count)(*[tensor.numel() for tensor in program.parameters])
-    results = {}
+    result_of = remembered(program)
 
     def run(x):
-        n = len(x)
-        result = results.get(n)
-        if result is None:
-            result = results[n] = program(x)
         repeat(TIMES, count, program.table, sizes)
-        return result
+        return result_of(x)
 
     return repeated(run, TIMES)

@@ -18,6 +18,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from d2lhybrid import get_net, hybridize, trace
 from d2lhybrid.hybrid.codegen import python_function
+from d2lhybrid.hybrid.compiler import Program, admitted
 from d2lhybrid.hybrid.graph import UnsupportedOperation
 from d2lhybrid.hybrid.recorder import RecordingError
 from d2lhybrid.hybrid.toolchain import CompilationFailed, CompilerNotFound
@@ -90,12 +91,15 @@ EXACT = [
     lambda x: torch.relu(-x) + x,
     lambda x: 1e-38 * x / 1e-38,
     lambda x: x * x - x * x,
+    lambda x: x * 0.1 + x,  # two roundings, not one
+    lambda x: x * x - x * 0.3,
 ]
 
 
 @pytest.mark.parametrize("function", EXACT)
 def test_elementary_arithmetic_is_exact(function):
-    x = torch.tensor([*DENORMALS, NAN, INF, -INF, 3e38, -3e38, 0.1, 1 / 3, -7.7])
+    some = torch.tensor([*DENORMALS, NAN, INF, -INF, 3e38, -3e38, 0.1, 1 / 3, -7.7])
+    x = torch.cat([some, torch.linspace(-3, 3, 1001)])
     ours, torchs = hybridize(function, x)(x), function(x)
     assert torch.equal(ours.isnan(), torchs.isnan())
     number = ~torchs.isnan()
@@ -169,6 +173,24 @@ def test_inputs_laid_out_in_any_way(net, layout, shape):
     fast = hybridize(net, layout(x))
     for one in (layout(x), layout(x + 1), x):
         assert_agrees(fast, net, one)
+
+
+def test_c_never_sees_a_misaligned_address(net, x, monkeypatch):
+    """This processor may not mind, others do: see that the number is copied, each time."""
+    copied = []
+
+    def admit(tensor):
+        copied.append(admitted(tensor))
+        return copied[-1]
+
+    fast = hybridize(net, x)
+    fast(x)
+    monkeypatch.setattr("d2lhybrid.hybrid.compiler.admitted", admit)
+    assert_agrees(fast, net, x)
+    assert not copied, "what is in order is not looked at again"
+    for _ in range(2):
+        assert_agrees(fast, net, LAYOUTS["misaligned"](x))
+    assert [tensor.data_ptr() % 4 for tensor in copied] == [0, 0]
 
 
 def test_expanded_and_broadcast_inputs(net):
@@ -304,6 +326,14 @@ def test_two_inputs_that_do_not_fit(shapes, reason):
     with pytest.raises(TypeError):
         fast(X)
     assert torch.equal(fast(X, X), X + X)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (3, 4, 1), (4,), (3, 0), ()])
+def test_a_program_takes_its_shapes_alone(net, shape):
+    program = Program(trace(net, X))
+    assert_agrees(program, net, X)
+    with pytest.raises(ValueError, match=r"input is float32\[n, 4\], and the input has"):
+        program(torch.ones(shape))
 
 
 def test_a_network_that_changes_its_input_or_needs_more_is_refused():
@@ -875,6 +905,24 @@ def test_many_threads_at_once(net):
         thread.join()
     assert not wrong
     assert fast.compilations == 1
+
+
+def test_a_new_shape_in_many_threads_is_recorded_once(net):
+    recordings, barrier = [], threading.Barrier(8)
+    original = net.forward
+    net.forward = lambda x: recordings.append(x) or original(x)
+    fast = hybridize(net, torch.ones(2, 4))
+
+    def work():
+        barrier.wait(30)
+        fast(torch.ones(2, 11, 4))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(recordings) == 2
 
 
 def test_weights_replaced_while_others_call(net):

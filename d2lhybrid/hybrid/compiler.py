@@ -54,13 +54,11 @@ class Program:
         """The batch size of inputs of such shapes; 1 where none has a batch. ValueError: no fit."""
         sizes = set()
         for node, shape in zip(self.graph.inputs, shapes, strict=True):
+            fits = all(size in (BATCH, given) for size, given in zip(node.shape, shape))
+            if len(shape) != len(node.shape) or not fits:
+                raise ValueError(f"{node.name} is {node.type}, and the input has {list(shape)}")
             if node.shape[:1] == (BATCH,):
                 sizes.add(shape[0])
-            wanted = tuple(
-                given if size == BATCH else size for size, given in zip(node.shape, shape)
-            )
-            if wanted != tuple(shape):
-                raise ValueError(f"{node.name} is {node.type}, and the input has {list(shape)}")
         if len(sizes) > 1:
             raise ValueError(f"the inputs have batches of {' and '.join(map(str, sorted(sizes)))}")
         return sizes.pop() if sizes else 1
