@@ -63,12 +63,17 @@ class Program:
             raise ValueError(f"the inputs have batches of {' and '.join(map(str, sorted(sizes)))}")
         return sizes.pop() if sizes else 1
 
-    def __call__(self, *inputs):
-        n = self.batch([tensor.shape for tensor in inputs])
+    def new_results(self, n):
+        """node -> an empty tensor for it, at batch size n, whatever torch's defaults are."""
         result_of = {}
         for node in self.results:
             sizes = [n if size == BATCH else size for size in node.shape]
             result_of[node] = torch.empty(sizes, dtype=torch.float32, device="cpu")
+        return result_of
+
+    def __call__(self, *inputs):
+        n = self.batch([tensor.shape for tensor in inputs])
+        result_of = self.new_results(n)
         tensors = [*inputs, *result_of.values()]
         if self.forward(n, *[tensor.data_ptr() for tensor in tensors], self.table):
             raise MemoryError(f"there is no memory for a batch of {n}")

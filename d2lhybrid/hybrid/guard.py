@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from .codegen import parameters_of
-from .graph import BATCH
 from .recorder import modules_of
 
 GUARD = """\
@@ -111,11 +110,9 @@ class Guarded:
         if any(shape.numel() == 1 for shape in shapes):
             return
         n = self.program.batch(shapes)
-        likes = []
-        for node in self.program.results:
-            sizes = [n if size == BATCH else size for size in node.shape]
-            likes.append(torch.empty(sizes, dtype=torch.float32, device="cpu"))
-            likes[-1].untyped_storage().resize_(0)  # only its shape and type are asked for
+        likes = self.program.new_results(n).values()
+        for like in likes:
+            like.untyped_storage().resize_(0)  # only its shape and type are asked for
         # n as C has it already: to convert an int takes longer, at each call
         self.like[shapes[0] if len(shapes) == 1 else tuple(shapes)] = (ctypes.c_ssize_t(n), *likes)
 
