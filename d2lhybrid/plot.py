@@ -19,6 +19,7 @@ BLUE, ORANGE, RED, GREY = "#0072B2", "#E69F00", "#D55E00", "#767676"
 PALE_BLUE, PALE_ORANGE = "#D6E8F5", "#FBE7BE"
 GREEN, PURPLE, SKY, BLACK = "#009E73", "#CC79A7", "#56B4E9", "black"  # the set's others
 COLOUR_OF = {"faster": BLUE, "slower": RED, "no clear difference": GREY}
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "neg": "-"}
 RATIOS = (1.02, 1.05, 1.1, 1.25, 1.5, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # and 1 / these
 
 
@@ -63,7 +64,25 @@ def plot_data_flow(programs):
 def _flow_of(program):
     if isinstance(program, networkx.DiGraph):
         return program
-    return program.data_flow() if hasattr(program, "data_flow") else data_flow(program)
+    return graph_flow(program) if hasattr(program, "kernels") else data_flow(program)
+
+
+def graph_flow(graph):
+    """The data flow of a `Graph`, without its parameters. What is fused stands in one box."""
+    flow, place = networkx.DiGraph(), {}
+    for node in (*graph.inputs, *graph.nodes):
+        if node.op == "constant" or node in graph.inputs:
+            place[node] = len(flow)
+            label = node.name or (repr(node.value) if node.shape is None else node.type)
+            flow.add_node(len(flow), label=label, kind="input", name="")
+    for kernel in graph.kernels:
+        label = ", ".join(SIGNS.get(node.op, node.op) for node in kernel)
+        here = len(flow)
+        place.update(dict.fromkeys(kernel, here))
+        flow.add_node(here, label=label, kind="operation", name=graph.names[kernel[-1]])
+        sources = [place[source] for node in kernel for source in node.inputs if source in place]
+        flow.add_edges_from((source, here) for source in sources if source != here)
+    return flow
 
 
 def _places(flow):

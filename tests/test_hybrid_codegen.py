@@ -207,7 +207,7 @@ def test_numbers_are_those_of_float32():
 
 NAMES = "n i j k i0 i1 x_copy y_copy memory parameters dots relu double int register restrict"
 NAMES += " forward main malloc NULL NAN INFINITY ptrdiff_t expf inline _Bool _Complex y0 v1 size_t"
-NAMES += " errno EOF stdin isnan abs MULTIPLY_ADD x y"
+NAMES += " errno EOF stdin isnan abs MULTIPLY_ADD x y RAND_MAX EXIT_FAILURE HUGE_VALF FP_NAN linux"
 
 
 def test_names_of_arguments_that_mean_something_in_c():

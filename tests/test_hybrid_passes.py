@@ -156,6 +156,28 @@ def test_binding_what_is_no_input(names):
         trace(fancy_func, 1, 2, 3, 4).bind(**dict.fromkeys(names, 1))
 
 
+@pytest.mark.parametrize(
+    "value",
+    [2, torch.ones(3), torch.ones(1, 4), torch.ones(4).double(), torch.ones(()), [1.0] * 4, None],
+)
+def test_binding_a_tensor_to_what_does_not_fit(value):
+    graph = trace(lambda x, weight: x * weight, torch.ones(3, 4), torch.ones(4))
+    with pytest.raises(TypeError, match=r"weight is a float32\[4\], and cannot be bound to "):
+        graph.bind(weight=value)
+
+
+@pytest.mark.parametrize("value", [torch.ones(4), torch.tensor(2.0), "2", None])
+def test_binding_a_number_to_what_is_none(value):
+    with pytest.raises(TypeError, match="a is a number, and cannot be bound to "):
+        trace(fancy_func, 1, 2, 3, 4).bind(a=value)
+
+
+def test_a_batch_cannot_be_bound():
+    x = torch.ones(3, 4)
+    with pytest.raises(TypeError, match=r"x is a float32\[n, 4\], and cannot be bound"):
+        trace(lambda x, y: x * y, x, x).bind(x=x)
+
+
 # Folding ------------------------------------------------------------------------------------
 
 FOLDS = [  # function, what a is bound to, the equations that are left

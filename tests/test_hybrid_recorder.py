@@ -1,5 +1,6 @@
 """The recorder: what it records, under which names, and what it refuses, naming the user's line."""
 
+import copy
 import linecache
 import math
 import operator
@@ -25,7 +26,7 @@ def write(text, **names):
     """The function whose text this is; tracebacks and messages can quote its lines."""
     filename = f"<{text}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    space = {"torch": torch, "nn": nn, "F": F, "np": np, "math": math}
+    space = {"torch": torch, "nn": nn, "F": F, "np": np, "math": math, "copy": copy}
     space |= {"w": torch.ones(4, 4), "b": torch.ones(4), "g": torch.tensor([3.0, 1.0, 4.0, 1.5])}
     space |= names
     exec(compile(text, filename, "exec"), space)
@@ -90,6 +91,8 @@ QUESTIONS = [  # statement, how the error names the question
     ("np.array(x)", "to become a NumPy array"),
     ("np.ones(4) * x", "to become a NumPy array"),
     ("np.tanh(x)", "to become a NumPy array"),
+    ("copy.copy(x)", "for a copy"),
+    ("copy.deepcopy([x])", "for a copy"),
     ("x.shape[0] == 3", "for a comparison"),
     ("range(x.shape[0])", "for its number"),
     ("math.floor(x.size(0))", "for its number"),
@@ -164,6 +167,20 @@ UNSUPPORTED = [  # expression, how the error names the operation
     ("x // 2", "floordiv"),
     ("x % 2", "mod"),
     ("abs(x)", "abs"),
+    ("+x", "pos"),
+    ("~x", "invert"),
+    ("round(x)", "round"),
+    ("round(x, 2)", "round"),
+    ("divmod(x, y)", "divmod"),
+    ("divmod(2, x)", "r?divmod"),
+    ("x & y", "and"),
+    ("True | x", "r?or"),
+    ("x ^ x", "xor"),
+    ("x << 1", "lshift"),
+    ("1 >> x", "r?rshift"),
+    ("x.add()", "add with 1 arguments"),
+    ("x.exp(3)", "exp with 2 arguments"),
+    ("x.sub(1, 2)", "sub with 3 arguments"),
     ("x[0]", "getitem"),
     ("x[:, 1]", "getitem"),
     ("x.T", "T"),

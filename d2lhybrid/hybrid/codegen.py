@@ -34,10 +34,14 @@ def python_source(graph):
     lines = [f"def {function_name(graph)}({arguments}):"]
     for *_, stored in graph.kernels:
         lines.append(f"    {graph.names[stored]} = {expression(stored)}")
-    results = ", ".join(map(text, graph.outputs))
-    if graph.container:
-        results = f"[{results}]" if graph.container is list else f"({results},)"
-    return "\n".join([*lines, f"    return {results}"])
+    lines.append(f"    return {packed(graph, map(text, graph.outputs))}")
+    return "\n".join(lines)
+
+
+def packed(graph, results):
+    """The text for the results in the form in which the program returns them."""
+    container = {None: "{}", tuple: "({},)", list: "[{}]"}[graph.container]
+    return container.format(", ".join(results))
 
 
 def python_function(graph):

@@ -24,8 +24,10 @@ def hybridize(net, *examples):
     again: `Guarded` says what is looked at.
 
     RecordingError, UnsupportedOperation and ValueError as `trace` raises them; TypeError for
-    other examples; CompilerNotFound where there is no C compiler.
+    other examples, or none; CompilerNotFound where there is no C compiler.
     """
+    if not examples:
+        raise TypeError("hybridize needs an example of each argument")
     return HybridNet(net, *examples)
 
 

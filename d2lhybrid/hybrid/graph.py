@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 from math import prod
+from numbers import Real
 from typing import NamedTuple
 
 import torch
@@ -43,7 +44,6 @@ OPERATIONS = {
     "sigmoid": Operation(torch.sigmoid, "sigmoid({})", "sigmoid({})"),
     "linear": Operation(linear, "linear({}, {}, {})", "{} + {}"),
 }
-SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "neg": "-"}  # as pictures show them
 
 # What a name must not be in generated text: a word of C, or one that our C text uses.
 RESERVED = """
@@ -51,6 +51,8 @@ RESERVED = """
     inline int long register restrict return short signed sizeof static struct switch typedef
     union unsigned void volatile while _Bool _Complex _Imaginary expf tanhf fabsf fmaf dots add_dots
     forward malloc free memory main parameters n i i0 i1 i2 i3 i4 i5 ptrdiff_t NAN INFINITY NULL
+    RAND_MAX MB_CUR_MAX EXIT_SUCCESS EXIT_FAILURE HUGE_VAL HUGE_VALF HUGE_VALL FP_NAN FP_INFINITE
+    FP_ZERO FP_SUBNORMAL FP_NORMAL MATH_ERRNO MATH_ERREXCEPT math_errhandling linux unix
 """
 
 
@@ -114,14 +116,20 @@ class Graph:
         return self.container(results) if self.container else next(iter(results))
 
     def bind(self, **values):
-        """The graph with inputs set for good, by name: numbers or tensors."""
+        """The graph with inputs set for good, by name: numbers, or tensors without a batch."""
         unknown = set(values) - {node.name for node in self.inputs}
         if unknown:
             raise TypeError(f"{self.name} has no input {', '.join(sorted(unknown))}")
-        bound = [node for node in self.inputs if node.name in values]
-        constants = {
-            node: replace(node, op="constant", value=values[node.name], name="") for node in bound
-        }
+        constants = {}
+        for node in (node for node in self.inputs if node.name in values):
+            value = values[node.name]
+            bound = replace(node, op="constant", value=value, name="")
+            is_tensor = isinstance(value, torch.Tensor)
+            given = (tuple(value.shape), value.dtype) if is_tensor else (None, None)
+            if given != (node.shape, node.dtype) or not (is_tensor or isinstance(value, Real)):
+                wanted = f"a {node.type}" if node.type else "a number"
+                raise TypeError(f"{node.name} is {wanted}, and cannot be bound to {value!r}")
+            constants[node] = bound
         inputs = tuple(node for node in self.inputs if node not in constants)
         graph = replace(self, inputs=inputs, nodes=(*constants, *self.nodes))
         return graph.rewrite(lambda node, was: constants.get(was, node))
@@ -218,25 +226,6 @@ class Graph:
         return "\n".join([*lines, f"    return {', '.join(map(self.text, self.outputs))}"])
 
     __repr__ = __str__
-
-    def data_flow(self):
-        """Who feeds whom, without the parameters, in the form that `plot_data_flow` draws."""
-        import networkx
-
-        flow, place = networkx.DiGraph(), {}
-        for node in (*self.inputs, *self.nodes):
-            if node.op == "constant" or node in self.inputs:
-                place[node] = len(flow)
-                label = node.name or (repr(node.value) if node.shape is None else node.type)
-                flow.add_node(len(flow), label=label, kind="input", name="")
-        for body in self.kernels:
-            label = ", ".join(SIGNS.get(node.op, node.op) for node in body)
-            place.update(dict.fromkeys(body, len(flow)))
-            flow.add_node(len(flow), label=label, kind="operation", name=self.names[body[-1]])
-            sources = [place[source] for node in body for source in node.inputs if source in place]
-            here = place[body[-1]]
-            flow.add_edges_from((source, here) for source in sources if source != here)
-        return flow
 
     def plot(self):
         """Draw who feeds whom; returns matplotlib Axes."""

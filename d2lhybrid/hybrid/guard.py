@@ -5,7 +5,7 @@ import ctypes
 import torch
 from torch import Tensor
 
-from .codegen import parameters_of
+from .codegen import packed, parameters_of
 from .recorder import modules_of
 
 GUARD = """\
@@ -46,8 +46,9 @@ class Guarded:
     parameters lie where they lay and its layers are those that were recorded. If not, `anew` gets
     the call. `call` is the guarded program, `holds` asks of the network alone.
 
-    It does not see what would take too long to ask at each call: whether a parameter was replaced
-    by another view of its own memory that is in order, too, or what else Python would decide now.
+    It does not see what would take too long to ask at each call: whether a parameter was made
+    another view of its own memory (only that one which still fits was not transposed), or what
+    else Python would decide now.
     """
 
     def __init__(self, net, program, anew):
@@ -75,9 +76,7 @@ class Guarded:
             results=", ".join(results),
             new_results=", ".join(f"empty_like(like_{y})" for y in results),
             addresses=", ".join([f"{x}_at" for x in inputs] + [f"{y}.data_ptr()" for y in results]),
-            returned={None: "{}", tuple: "({},)", list: "[{}]"}[graph.container].format(
-                ", ".join(returned)
-            ),
+            returned=packed(graph, returned),
         )
         exec(compile(self.text, "<guard>", "exec"), space)
         self.call, self.holds = space["call"], space["holds"]
@@ -90,7 +89,7 @@ class Guarded:
                 name = f"at{len(space)}"
                 space[name] = place
                 address = f"(p := {name}[{key!r}]).data_ptr() == {tensor.data_ptr()}"
-                yield address + " and p.is_contiguous()" * (tensor.dim() > 1)
+                yield address + " and p.is_contiguous()" * could_turn(tensor)
         for module in modules:
             name = f"layer{len(space)}"
             parts = module._modules
@@ -124,6 +123,11 @@ def places(modules, tensor):
         for place in (module._parameters, module._buffers, vars(module)):
             found += [(place, key) for key, value in place.items() if value is tensor]
     return found or [({"tensor": tensor}, "tensor")]
+
+
+def could_turn(tensor):
+    """Whether its sizes stay the same in another order: a transposed square matrix still fits."""
+    return len(set(tensor.shape)) < tensor.dim()
 
 
 def is_torchs_layer(module):

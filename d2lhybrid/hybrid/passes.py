@@ -39,7 +39,7 @@ def share_common(graph):
     def share(node, was):
         # 1, 1.0 and True are equal, and so are 0.0 and -0.0; their texts are not
         value = repr(node.value) if node.shape is None else id(node.value)
-        return known.setdefault((node.op, node.inputs, type(node.value), value), node)
+        return known.setdefault((node.op, node.inputs, value), node)
 
     return graph.rewrite(share)
 

@@ -1,5 +1,6 @@
 """Run a Python function with symbols in place of numbers or tensors, and record what it does."""
 
+import copy
 import inspect
 import linecache
 import sys
@@ -11,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from .graph import BATCH, OPERATIONS, Graph, Node, UnsupportedOperation
 
-NOT_THE_USERS = (str(Path(__file__).parent), str(Path(torch.__file__).parent))
+NOT_THE_USERS = (str(Path(__file__).parent), str(Path(torch.__file__).parent), copy.__file__)
 
 
 class RecordingError(RuntimeError):
@@ -37,8 +38,7 @@ def trace(function, *examples):
 def record(function, inputs):
     """As `trace`, with nodes in place of examples. One that is a 'batch' is no graph input."""
     recorder = Recorder(tensor_names(function))
-    # With gradients on, a tensor that was computed from a parameter carries a mark of it.
-    with torch.enable_grad(), recorder:
+    with recorder:
         result = function(*[Symbol(node, recorder) for node in inputs])
     container = type(result) if isinstance(result, (tuple, list)) else None
     if container not in (None, tuple, list):
@@ -161,8 +161,9 @@ class Recorder(TorchFunctionMode):
         if op not in OPERATIONS:
             raise unsupported(op)
         operands = [given.pop(name) for name in names if name in given]
-        if given or len(args) > len(names):
-            raise unsupported(f"{op} with {', '.join(given) or 'so many arguments'}")
+        missing = OPERATIONS[op].python.count("{}") - len(operands)  # a linear layer's bias may
+        if given or len(args) > len(names) or missing not in (0, int(op == "linear")):
+            raise unsupported(f"{op} with {', '.join(given) or f'{len(args)} arguments'}")
         return self.add(op, tuple(map(self.node_of, operands[::order])))
 
     def add(self, op, inputs):
@@ -303,12 +304,13 @@ def refusing(question, advice):
     return method
 
 
-OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"]
+BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod"]
+BINARY += ["and", "or", "xor", "lshift", "rshift"]
+UNARY = ["neg", "pos", "abs", "invert", "round"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 NUMBER = ["__int__", "__float__", "__index__", "__complex__"]
-LOGIC = ["and", "or", "xor", "lshift", "rshift"]
-IN_PLACE = {f"__i{name}__" for name in OPERATORS + LOGIC} | {"__setitem__", "__set__", "out="}
-for name in [*OPERATORS, *[f"r{name}" for name in OPERATORS], "neg", "abs", "getitem"]:
+IN_PLACE = {f"__i{name}__" for name in BINARY} | {"__setitem__", "__set__", "out="}
+for name in [*BINARY, *[f"r{name}" for name in BINARY], *UNARY, "getitem"]:
     setattr(Symbol, f"__{name}__", recording(f"__{name}__"))
 for name in IN_PLACE - {"__set__", "out="}:
     setattr(Symbol, name, recording(name))
@@ -321,6 +323,7 @@ QUESTIONS = {
     ("for its length or its items", "compute with it as a whole"): ["__len__", "__iter__"],
     ("what it contains", NO_VALUE.format("look at it")): ["__contains__"],
     ("to become a NumPy array", NO_VALUE.format("convert it")): ["__array__", "numpy"],
+    ("for a copy", "use it as it is, nothing changes it"): ["__copy__", "__deepcopy__"],
 }
 for (question, advice), names in QUESTIONS.items():
     for name in names:
