@@ -20,8 +20,8 @@ def hybridize(net, *examples):
     `examples` are float32 tensors like those of later calls; the first size of a tensor with two
     dimensions or more is its batch, and may then be any. What Python decides on the way stays
     decided; see `trace`. Parameters may change in place, and be replaced; so may layers. Whoever
-    changes other attributes, or makes a parameter another view of its own memory, hybridizes
-    again: `Guarded` says what is looked at.
+    changes anything else hybridizes again: hooks, attributes, layers in a plain list, a parameter
+    that becomes another view of its own memory. `Guarded` says what is looked at.
 
     RecordingError, UnsupportedOperation and ValueError as `trace` raises them; TypeError for
     other examples, or none; CompilerNotFound where there is no C compiler.

@@ -9,6 +9,10 @@
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
+/* One, but gcc 12 must not know: a loop of a single turn it dissolves, and takes the sums inside it
+   one by one. */
+static const volatile ptrdiff_t one = 1;
+
 /* y[j] += the sum of x[i] * w[j * stride + i] over k numbers, for the m rows of w. Four rows at a
    time, each from another quarter of w: so memory is read in four long streams, which it does
    best. Only these sums may be taken in another order, so that several numbers fit in one step. */
@@ -16,7 +20,7 @@ static void add_dots(ptrdiff_t k, ptrdiff_t stride, ptrdiff_t m, const float *re
                      const float *restrict w, float *restrict y)
 {
     const ptrdiff_t q = m / 4;
-    for (ptrdiff_t j = 0; j < q; j++) {
+    for (ptrdiff_t j = 0; j < q; j += one) {
         const float *w0 = w + j * stride, *w1 = w0 + q * stride;
         const float *w2 = w1 + q * stride, *w3 = w2 + q * stride;
         float a = 0, b = 0, c = 0, d = 0;
@@ -29,7 +33,7 @@ static void add_dots(ptrdiff_t k, ptrdiff_t stride, ptrdiff_t m, const float *re
         }
         y[j] += a, y[j + q] += b, y[j + 2 * q] += c, y[j + 3 * q] += d;
     }
-    for (ptrdiff_t j = 4 * q; j < m; j++) { /* what four does not divide */
+    for (ptrdiff_t j = 4 * q; j < m; j += one) { /* what four does not divide */
         float a = 0;
 #pragma omp simd reduction(+ : a)
         for (ptrdiff_t i = 0; i < k; i++)

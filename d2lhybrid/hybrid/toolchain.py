@@ -12,10 +12,8 @@ from tempfile import TemporaryDirectory
 
 # No flag relaxes arithmetic: sums change their order only where the source says so (that is what
 # -fopenmp-simd reads), and a product and a sum are not made one operation that rounds only once,
-# or x * x - x * x might not be 0. -fno-ipa-cp: gcc 12 makes copies of `add_dots` for fixed sizes
-# otherwise, in some of which the sums are taken one by one. -fPIC: a library may be loaded anywhere
-# in memory.
-FLAGS = ["-std=c99", "-O3", "-fopenmp-simd", "-ffp-contract=off", "-fno-ipa-cp"]
+# or x * x - x * x might not be 0. -fPIC: a library may be loaded anywhere in memory.
+FLAGS = ["-std=c99", "-O3", "-fopenmp-simd", "-ffp-contract=off"]
 SHARED = ["-shared", "-fPIC"]
 
 
