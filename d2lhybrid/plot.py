@@ -386,7 +386,7 @@ def plot_sweep(sweep):
         colour = colours[crossing.label]
         ax.axvline(crossing.at, color=colour, linewidth=1.5, linestyle=":")
         ax.annotate(
-            f"{crossing.at:.3g}",
+            crossing.about,
             xy=(crossing.at, 1),
             xytext=(4, 4),
             textcoords="offset points",

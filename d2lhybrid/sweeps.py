@@ -20,6 +20,11 @@ class Crossing:
     at: float  # about where: the speed-up is 1, on a straight line between them in logarithms
     verdict: str  # what it becomes: 'faster' or 'slower'
 
+    @property
+    def about(self):
+        """Where, in three digits and without an exponent: '22.6' or '1960'."""
+        return f"{float(f'{self.at:.3g}'):.15g}"
+
 
 @dataclass(frozen=True, repr=False)
 class Sweep(Shown):
@@ -78,7 +83,7 @@ class Sweep(Shown):
 
     def _notes(self):
         crossings = [
-            f"{c.label} {c.verdict} from about {c.at:.3g} (between {c.below} and {c.above})"
+            f"{c.label} {c.verdict} from about {c.about} (between {c.below} and {c.above})"
             for c in self.crossings()
         ]
         found = f"crossings: {'; '.join(crossings) or 'none'}"

@@ -22,7 +22,7 @@ from d2lhybrid.comparison import CandidateError, compare, recipe
 from d2lhybrid.limits import TIMES
 from d2lhybrid.machine import describe_machine, machine_line
 from d2lhybrid.stopwatch import repeated
-from d2lhybrid.sweeps import Sweep, sweep
+from d2lhybrid.sweeps import Crossing, Sweep, sweep
 from d2lhybrid.tables import as_markdown, as_text, seconds
 from d2lhybrid.verdict import (
     ERROR,
@@ -689,6 +689,13 @@ def test_sweep_finds_the_crossing(clock):
     assert crossing.verdict == FASTER
     assert swept.complete
     assert "crossings: b faster from about 22.6 (between 16 and 32)" in str(swept)
+
+
+@pytest.mark.parametrize(
+    ("at", "about"), [(0.123456, "0.123"), (22.63, "22.6"), (1963.4, "1960"), (98765.4, "98800")]
+)
+def test_a_crossing_is_told_in_three_digits(at, about):
+    assert Crossing("b", 1, 1e5, at, FASTER).about == about
 
 
 def test_an_unclear_size_between_is_no_crossing_of_its_own(clock):
