@@ -312,8 +312,9 @@ def plot_break_even(costs):
     ax.set_xlim(0, calls)
     ax.set_ylim(0)
     ax.legend(fontsize=12, frameon=False)
+    ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.set_xlabel("calls", fontsize=12)
-    ax.set_ylabel(f"{unit} in all", fontsize=12)
+    ax.set_ylabel(f"total time in {unit}", fontsize=12)
     _plain(ax, "", sides=("left", "bottom"))
     return ax
 
@@ -387,14 +388,15 @@ def plot_sweep(sweep):
         ax.axvline(crossing.at, color=colour, linewidth=1.5, linestyle=":")
         ax.annotate(
             crossing.about,
-            xy=(crossing.at, 1),
+            xy=(crossing.at, 0),
+            xycoords=("data", "axes fraction"),
             xytext=(4, 4),
             textcoords="offset points",
             fontsize=12,
             color=colour,
         )
     _ratio_axis(ax, ax.yaxis, farthest)
-    ax.set_xticks(sizes, [f"{n:g}" for n in sizes])
+    ax.set_xticks(sizes, [f"{n:.15g}" for n in sizes])
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xlabel("size", fontsize=12)
     ax.set_ylabel(f"speed-up over {next(iter(sweep)).baseline}", fontsize=12)

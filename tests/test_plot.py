@@ -261,7 +261,7 @@ def test_break_even_marks_the_crossings_and_reaches_beyond_the_last():
         pytest.approx((250, 0.75)),
     ]
     assert [dot.get_color() for dot in dots] == [line.get_color() for line in lines[1:3]]
-    assert ax.get_ylabel() == "s in all"
+    assert ax.get_ylabel() == "total time in s"
 
 
 def test_break_even_without_a_crossing():
