@@ -28,6 +28,7 @@ _HOME = {
     "plot_over_time": "plot",
     "plot_pairs": "plot",
     "plot_ratios": "plot",
+    "plot_roads": "plot",
     "plot_shares": "plot",
     "plot_stages": "plot",
     "plot_times": "plot",

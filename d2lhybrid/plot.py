@@ -5,7 +5,7 @@ its own, so that it reads in a dark notebook as well, and takes its colours from
 Ito's set, which colour-blind readers can tell apart.
 """
 
-from math import ceil, log
+from math import ceil, floor, log, log10
 from statistics import fmean, median
 
 import matplotlib.pyplot as plt
@@ -191,6 +191,48 @@ def plot_shares(shares, limit=None, limit_label="limit"):
     ax.legend(fontsize=12, frameon=False, loc="lower right")
     _plain(ax, "")
     return ax
+
+
+def plot_roads(roads, apart=()):
+    """Draw a few figures of each row as dots, each figure on a logarithmic axis of its own.
+
+    `roads` maps a label to a dict from the names of the figures to positive numbers; all have the
+    same figures, in one order. The labels in `apart` have another colour and shape. Returns the
+    Axes, from left to right.
+    """
+    labels = list(roads)
+    names = list(next(iter(roads.values())))
+    first = new_axes(9.5, 0.9 + 0.4 * len(labels))
+    panels = first.figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
+    first.remove()
+    for ax, name in zip(panels, names):
+        for row, label in enumerate(labels):
+            look = dict(color=BLUE, marker="o") if label in apart else dict(color=RED, marker="s")
+            value = roads[label][name]
+            ax.plot(value, row, markersize=8, **look)
+            ax.annotate(
+                f"{value:,.0f}" if value >= 10 else f"{value:.2g}",
+                xy=(value, row),
+                xytext=(7, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=11,
+                color=look["color"],
+            )
+        values = [roads[label][name] for label in labels]
+        ax.set_xscale("log")
+        decades = range(floor(log10(min(values))), ceil(log10(max(values))) + 1)
+        ticks = [10.0**k for k in decades[:: 1 + len(decades) // 4]]
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.xaxis.set_minor_locator(NullLocator())
+        room = 3 * (max(values) / min(values)) ** 0.35  # for the figure beside the last dot
+        ax.set_xlim(min(values) / 2, max(values) * room)
+        ax.grid(axis="y", color="#DDDDDD")
+        ax.set_axisbelow(True)
+        _plain(ax, name)
+    panels[0].set_yticks(range(len(labels)), labels)
+    panels[0].set_ylim(len(labels) - 0.5, -0.5)
+    return list(panels)
 
 
 def plot_ratios(ratios, title=""):

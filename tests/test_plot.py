@@ -7,7 +7,16 @@ from matplotlib.patches import BoxStyle
 
 matplotlib.use("agg")
 
-from d2lhybrid import plot, plot_data_flow, plot_ratios, plot_shares, plot_stages, plot_times, trace
+from d2lhybrid import (
+    plot,
+    plot_data_flow,
+    plot_ratios,
+    plot_roads,
+    plot_shares,
+    plot_stages,
+    plot_times,
+    trace,
+)
 from d2lhybrid.program import evoke_, fold_constants, inline
 
 
@@ -151,6 +160,33 @@ def test_shares_are_pieces_of_a_bar_behind_a_line_for_the_limit():
     ]
     assert ax.get_xlabel() == "\u00b5s a call"
     assert not plot_shares(shares).lines
+
+
+def test_roads_have_a_dot_in_each_row_of_each_panel():
+    roads = {"C": {"MiB": 0.664, "ms": 1.2}, "Python": {"MiB": 754.4, "ms": 3636.0}}
+    size, start = plot_roads(roads, apart=["C"])
+    assert (size.get_title(), start.get_title()) == ("MiB", "ms")
+    for ax, values in ((size, [0.664, 754.4]), (start, [1.2, 3636.0])):
+        assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines] == [
+            (values[0], 0),
+            (values[1], 1),
+        ]
+        assert ax.get_xscale() == "log"
+        left, right = ax.get_xlim()
+        assert left < values[0] < 10 * values[1] < right  # with room for the figure
+        one, other = ax.lines
+        assert one.get_color() != other.get_color()
+        assert one.get_marker() != other.get_marker()
+    assert texts(size) == ["0.66", "754"]
+    assert texts(start) == ["1.2", "3,636"]
+    assert [label.get_text() for label in size.get_yticklabels()] == ["C", "Python"]
+    assert size.yaxis_inverted()
+    assert len(size.figure.axes) == 2
+
+
+def test_the_marks_of_roads_do_not_run_into_each_other():
+    (ax,) = plot_roads({"a": {"ms": 1.0}, "b": {"ms": 5000.0}})
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "100", "10000"]
 
 
 def test_a_graph_is_drawn_as_its_data_flow():

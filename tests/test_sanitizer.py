@@ -18,7 +18,7 @@ def sanitize(text):
 
 
 def test_nbval_finds_every_pattern():
-    assert len(PATTERNS) == TEXT.count("\nregex: ") == TEXT.count("\nreplace: ") == 12
+    assert len(PATTERNS) == TEXT.count("\nregex: ") == TEXT.count("\nreplace: ") == 13
 
 
 MASKED = [
@@ -39,6 +39,7 @@ MASKED = [
     ("eager           83.61 \u00b5s             baseline", "eager FIGURES baseline"),
     ("script   65.6 \u00b5s  1.271  1.253 to 1.287  faster", "script FIGURES"),
     ("8   83.6 \u00b5s   1.271~   0.900", "8 FIGURES"),
+    ("our own C    664 KiB   0 MiB    1.2 ms   3.8 \u00b5s    22.4", "our own C FIGURES"),
     ('<td class="measured" x>1.2</td>', '<td class="measured" x>FIGURES</td>'),
     ("<function f at 0x7f3a2b4c5d60>", "<function f at <address>>"),
 ]
@@ -71,6 +72,7 @@ def test_masks_the_figure_and_keeps_the_words(text, _):
         "ratio: 1.02 (measured there)",
         "weights: 641 KiB, biases: 1544 bytes",
         "3 calls",
+        "our own C    664 KiB   0 MiB",
         "0 additions, 1 calls",
         "10",
         "torch.Size([1, 2])",
