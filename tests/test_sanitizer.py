@@ -29,6 +29,7 @@ MASKED = [
     ("price: 3105 µs (measured here)", "price: <figure> µs (measured here)"),
     ("as written / rewritten: 3.7 times (measured here)", "<figure> times"),
     ("file: 651 KiB (measured here)", "file: <figure> KiB (measured here)"),
+    ("PyTorch: 720 MiB (measured here)", "PyTorch: <figure> MiB (measured here)"),
     ("change: -3.1% (measured here)", "change: <figure>% (measured here)"),
     ("this torch: 2.13.0 says this or that", "this torch: <depends>"),
     ("this machine: has no GPU", "this machine: <depends>"),
