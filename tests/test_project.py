@@ -161,7 +161,8 @@ def test_pinned_versions_satisfy_the_packages_ranges():
     def numbers(version):
         return [int(part) for part in version.split(".")]
 
-    for requirement in PROJECT["project"]["dependencies"]:
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    for requirement in sum(extras, PROJECT["project"]["dependencies"]):
         name, least = requirement.split(">=")
         assert numbers(PINS[name]) >= numbers(least)
     colab = {"torch": "2.11.0", "matplotlib": "3.10.0"}
