@@ -32,6 +32,7 @@ _HOME = {
     "plot_shares": "plot",
     "plot_stages": "plot",
     "plot_times": "plot",
+    "plot_verdicts": "plot",
     "data_flow": "program",
     "run_program": "program",
     "recipe": "stopwatch",

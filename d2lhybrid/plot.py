@@ -268,6 +268,37 @@ def _plain(ax, title, sides=("bottom",)):
         ax.tick_params(axis="y", length=0)
 
 
+def plot_verdicts(table, gap_before=None):
+    """Draw a table of verdicts as coloured cells, a row for each label.
+
+    `table` maps a label to a dict from columns to 'right', 'silently wrong' or 'error'; all rows
+    have the same columns, in one order. A gap is left above the row with the label `gap_before`.
+    """
+    looks = {
+        "right": (PALE_BLUE, BLACK),
+        "silently wrong": (RED, "white"),
+        "error": ("white", GREY),
+    }
+    columns = list(next(iter(table.values())))
+    place, rows = 0.0, []
+    for label in table:
+        place += 0.5 * (label == gap_before)
+        rows.append(place)
+        place += 1
+    ax = new_axes(9, 0.5 + 0.35 * place)
+    for row, verdicts in zip(rows, table.values()):
+        for column, verdict in enumerate(verdicts.values()):
+            ground, ink = looks[verdict]
+            ax.barh(row, 0.97, left=column - 0.485, height=0.9, color=ground)
+            ax.text(column, row, verdict, color=ink, ha="center", va="center", fontsize=12)
+    ax.set_xticks(range(len(columns)), columns, fontweight="bold")
+    ax.set_yticks(rows, list(table))
+    ax.set_ylim(place - 0.5, -0.5)
+    _plain(ax, "", sides=())
+    ax.tick_params(length=0, labeltop=True, labelbottom=False)
+    return ax
+
+
 def plot_over_time(watched):
     """Draw each block's time over the moment at which it began, in a colour for each part.
 

@@ -310,3 +310,31 @@ def test_break_even_drops_no_candidate():
     costs = {"plain": (0, 1e-3)} | {f"candidate {i}": (0.1, 5e-4) for i in range(8)}
     ax = plot.plot_break_even(costs)
     assert len(ax.lines) == 9 + 8
+
+
+def test_verdicts_are_cells_in_the_colours_of_their_words():
+    table = {
+        "a": {"trace": "silently wrong", "script": "right"},
+        "b": {"trace": "error", "script": "error"},
+        "b, mended": {"trace": "right", "script": "error"},
+    }
+    ax = plot.plot_verdicts(table, gap_before="b, mended")
+    places = [text.get_position() for text in ax.texts]
+    assert places == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2.5), (1, 2.5)]
+    assert texts(ax) == [word for row in table.values() for word in row.values()]
+    assert [text.get_color() for text in ax.texts[:3]] == ["white", plot.BLACK, plot.GREY]
+    grounds = [matplotlib.colors.to_hex(cell.get_facecolor()) for cell in ax.patches]
+    assert grounds[:3] == [plot.RED.lower(), plot.PALE_BLUE.lower(), "#ffffff"]
+    assert [cell.get_center() for cell in ax.patches] == [pytest.approx(p) for p in places]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["trace", "script"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(table)
+    assert list(ax.get_yticks()) == [0, 1, 2.5]
+    assert ax.get_ylim() == (3, -0.5)
+    assert not any(spine.get_visible() for spine in ax.spines.values())
+
+
+def test_verdicts_without_a_gap_and_with_a_word_of_their_own():
+    row = {"trace": "right"}
+    assert list(plot.plot_verdicts({"a": row, "b": row}).get_yticks()) == [0, 1]
+    with pytest.raises(KeyError):
+        plot.plot_verdicts({"a": {"trace": "wrong"}})
