@@ -196,16 +196,19 @@ def plot_shares(shares, limit=None, limit_label="limit"):
 def plot_roads(roads, apart=()):
     """Draw a few figures of each row as dots, each figure on a logarithmic axis of its own.
 
-    `roads` maps a label to a dict from the names of the figures to positive numbers; all have the
-    same figures, in one order. The labels in `apart` have another colour and shape. Returns the
-    Axes, from left to right.
+    On all axes the same distance is the same factor. `roads` maps a label to a dict from the names
+    of the figures to positive numbers; all have the same figures, in one order. The labels in
+    `apart` have another colour and shape. Returns the Axes, from left to right.
     """
     labels = list(roads)
     names = list(next(iter(roads.values())))
     first = new_axes(9.5, 0.9 + 0.4 * len(labels))
     panels = first.figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
     first.remove()
-    for ax, name in zip(panels, names):
+    columns = {name: [figures[name] for figures in roads.values()] for name in names}
+    span = max(max(values) / min(values) for values in columns.values())
+    span *= 6 * span**0.35  # with room for the figure beside the last dot
+    for ax, (name, values) in zip(panels, columns.items()):
         for row, label in enumerate(labels):
             look = dict(color=BLUE, marker="o") if label in apart else dict(color=RED, marker="s")
             value = roads[label][name]
@@ -219,14 +222,12 @@ def plot_roads(roads, apart=()):
                 fontsize=11,
                 color=look["color"],
             )
-        values = [roads[label][name] for label in labels]
         ax.set_xscale("log")
         decades = range(floor(log10(min(values))), ceil(log10(max(values))) + 1)
-        ticks = [10.0**k for k in decades[:: 1 + len(decades) // 4]]
+        ticks = [10.0**k for k in decades[:: 1 + ceil(log10(span)) // 4]]
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.xaxis.set_minor_locator(NullLocator())
-        room = 3 * (max(values) / min(values)) ** 0.35  # for the figure beside the last dot
-        ax.set_xlim(min(values) / 2, max(values) * room)
+        ax.set_xlim(min(values) / 2, min(values) / 2 * span)
         ax.grid(axis="y", color="#DDDDDD")
         ax.set_axisbelow(True)
         _plain(ax, name)
