@@ -20,7 +20,7 @@ PALE_BLUE, PALE_ORANGE = "#D6E8F5", "#FBE7BE"
 GREEN, PURPLE, SKY, BLACK = "#009E73", "#CC79A7", "#56B4E9", "black"  # the set's others
 COLOUR_OF = {"faster": BLUE, "slower": RED, "no clear difference": GREY}
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "neg": "-"}
-RATIOS = (1.02, 1.05, 1.1, 1.25, 1.5, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # and 1 / these
+RATIOS = (1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)  # and 1 / these
 
 
 def new_axes(width, height):
