@@ -19,7 +19,7 @@ BLUE, ORANGE, RED, GREY = "#0072B2", "#E69F00", "#D55E00", "#767676"
 PALE_BLUE, PALE_ORANGE = "#D6E8F5", "#FBE7BE"
 GREEN, PURPLE, SKY, BLACK = "#009E73", "#CC79A7", "#56B4E9", "black"  # the set's others
 COLOUR_OF = {"faster": BLUE, "slower": RED, "no clear difference": GREY}
-SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "neg": "-"}
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "neg": "-"}  # of a Graph's operations
 RATIOS = (1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)  # and 1 / these
 
 
@@ -209,9 +209,8 @@ def plot_roads(roads, apart=()):
     span = max(max(values) / min(values) for values in columns.values())
     span *= 6 * span**0.35  # with room for the figure beside the last dot
     for ax, (name, values) in zip(panels, columns.items()):
-        for row, label in enumerate(labels):
+        for row, (label, value) in enumerate(zip(labels, values)):
             look = dict(color=BLUE, marker="o") if label in apart else dict(color=RED, marker="s")
-            value = roads[label][name]
             ax.plot(value, row, markersize=8, **look)
             ax.annotate(
                 f"{value:,.0f}" if value >= 10 else f"{value:.2g}",

@@ -47,8 +47,8 @@ class Guarded:
     the call. `call` is the guarded program, `holds` asks of the network alone.
 
     It does not see what would take too long to ask at each call: whether a parameter was made
-    another view of its own memory (only that one which still fits was not transposed), or what
-    else Python would decide now.
+    another view of its own memory, or what else Python would decide now. Of such views it sees
+    one, a transposed matrix that still fits.
     """
 
     def __init__(self, net, program, anew):
