@@ -19,7 +19,14 @@ from random_programs import (
 from torch import nn
 
 from d2lhybrid import get_net, run_program, trace
-from d2lhybrid.hybrid.codegen import c_source, parameters_of, python_function, python_source
+from d2lhybrid.hybrid import guard
+from d2lhybrid.hybrid.codegen import (
+    c_entry,
+    c_source,
+    parameters_of,
+    python_function,
+    python_source,
+)
 from d2lhybrid.hybrid.compiler import Program
 from d2lhybrid.hybrid.graph import UnsupportedOperation
 from d2lhybrid.hybrid.passes import fuse, optimise
@@ -260,7 +267,10 @@ def graph_of(seed):
 def test_c_has_no_warnings(tmp_path):
     files = [tmp_path / f"program{seed}.c" for seed in range(40)]
     for seed, file in enumerate(files):
-        file.write_text(c_source(graph_of(seed)[1]))
+        graph = graph_of(seed)[1]
+        file.write_text(c_source(graph) + c_entry(graph))
+    files.append(tmp_path / "guard.c")
+    files[-1].write_text(guard.SOURCE)
     files.append(tmp_path / "numbers.c")
     files[-1].write_text(c_source(optimise(trace(times_many_numbers, X))))
     done = compiler(*STRICT, "-fsyntax-only", *files)

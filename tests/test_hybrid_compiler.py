@@ -3,6 +3,7 @@
 import copy
 import gc
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -17,6 +18,7 @@ from torch import nn
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from d2lhybrid import get_net, hybridize, trace
+from d2lhybrid.hybrid import guard
 from d2lhybrid.hybrid.codegen import python_function
 from d2lhybrid.hybrid.compiler import Program, admitted
 from d2lhybrid.hybrid.graph import UnsupportedOperation
@@ -816,9 +818,117 @@ def test_what_is_shown(net, x):
     ]
     assert "int forward(ptrdiff_t n, const float *input, float *v3" in fast.source
     assert fast.source.isascii()
-    compile(fast.guard, "guard", "exec")
     fast(torch.ones(2, 3, 4))
     assert "float32[n, 3, 4]" in str(fast.graph)
+
+
+class Everything(nn.Module):
+    """Has all that a guard asks for."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Linear(4, 3))
+        self.scale = torch.ones(3)
+
+    def forward(self, x):
+        return self.layers(x) * self.scale if self.training else self.layers(x) - self.scale
+
+
+def test_the_guard_says_what_it_asks(x):
+    net = Everything().eval()
+    addresses = [p.data_ptr() for p in (*net.parameters(), net.scale)]
+    assert hybridize(net, x).guard.splitlines() == [
+        "x: float32[n, 4], on the CPU, in order, without gradients",
+        f"layers.0.weight: lies at {addresses[0]:#x}, in order",
+        f"layers.1.weight: lies at {addresses[1]:#x}",
+        f"layers.1.bias: lies at {addresses[2]:#x}",
+        f"scale: lies at {addresses[3]:#x}",
+        "Everything: has the layers layers",
+        "Everything: training is False",
+        "layers: has the layers 0, 1",
+        "layers.0: has no bias",
+    ]
+
+
+# The guard, which is written in C -----------------------------------------------------------
+
+
+def test_python_and_c_agree_on_what_the_guard_is_told():
+    """Both sides list the same things, and a list has no names that could be compared."""
+    source = guard.SOURCE
+    told = source[source.index("struct {") : source.index("} python;")]
+    assert re.findall(r"\(\*(\w+)\)\(", told) == guard.FUNCTIONS.split()
+    names = ", ".join(re.findall(r"Object (\*(?:\w+, \*)*\w+);", told)).replace("*", "").split(", ")
+    same = {"True": True, "False": False, "float32": torch.float32, "empty_like": torch.empty_like}
+    methods = {"data_ptr", "is_contiguous"}
+    assert [
+        same[name] if name in same else getattr(torch.Tensor, name) if name in methods else name
+        for name in names
+    ] == [("Tensor" if one is torch.Tensor else one) for one in guard.OBJECTS]
+    fields = source[source.index("struct condition {") : source.index("/* The guard of one")]
+    names = re.findall(r"(\w+)[,;]", re.sub(r"/\*.*?\*/", "", fields))
+    assert names == [name for name in guard.Condition._fields if name != "text"]
+
+
+def test_the_guard_gives_back_what_it_is_handed(x, collect):
+    """A reference too many keeps memory for ever, and one too few frees what is still used."""
+    net = Everything().eval()
+    fast, pair = hybridize(net, x), hybridize(TwoInputs(), x, x)
+    many, wrong, gone = x.repeat(3, 1), x.double(), nn.Linear(4, 4)
+    from_gone = hybridize(gone, x)
+    del gone.bias  # the guard meets an error of Python's at each call
+
+    def calls():
+        for one in (x, many):
+            fast(one)
+            pair(one, one)
+        assert fast.holds() is True
+        assert from_gone.holds() is False
+        for refused in (lambda: fast(wrong), lambda: fast(x, x), lambda: from_gone(x)):
+            with pytest.raises((TypeError, AttributeError)):
+                refused()
+
+    guarded = [*fast._guarded.values(), *pair._guarded.values()]
+    watched = [x, many, wrong, *guard.OBJECTS, *net.parameters(), *net.modules(), net.scale]
+    watched += [one for module in net.modules() for one in (module._parameters, module._modules)]
+    watched += [one for g in guarded for one in (g.call, g.call.__self__, g.like)]
+    watched += [one for g in guarded for found in g.like.values() for one in (found, *found)]
+
+    def state():
+        collect()
+        return [sys.getrefcount(one) for one in watched], sys.getallocatedblocks()
+
+    for _ in range(3):
+        calls()
+    counts, blocks = state()
+    for _ in range(200):
+        calls()
+    counts_after, blocks_after = state()
+    assert counts_after == counts
+    assert blocks_after < blocks + 100
+
+
+def test_a_tensor_that_answers_in_its_own_way_is_not_believed(net, x):
+    """What a parameter's class does may raise, and may change what it was asked about."""
+
+    class Liar(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            if function is torch.Tensor.data_ptr and "weight" in net[0]._parameters:
+                del net[0]._parameters["weight"]
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    fast = hybridize(net, x)
+    net[0]._parameters["weight"] = torch.randn(4, 4).as_subclass(Liar)
+    with pytest.raises(AttributeError, match="weight"):
+        fast(x)
+
+
+def test_arguments_with_names_are_refused(net, x):
+    fast = hybridize(net, x)
+    for arguments, named in (((), {"input": x}), ((x,), {"bias": x})):
+        with pytest.raises(TypeError, match="keyword argument"):
+            fast(*arguments, **named)
 
 
 # The surroundings ---------------------------------------------------------------------------
@@ -879,10 +989,12 @@ def test_inference_mode_inside_and_outside(net, x):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # in torch itself
 def test_transformations_of_torch_are_not_fooled(net, x):
     fast = hybridize(net, x)
-    for transform in (torch.func.vmap, torch.func.jacrev, torch.func.jacfwd):
-        ours = call_or_error(transform(fast), x)
-        torchs = transform(net)(x)
-        assert isinstance(ours, Exception) or torch.allclose(ours, torchs)
+    transforms = [torch.func.vmap, torch.func.jacrev, torch.func.jacfwd, torch.func.functionalize]
+    for transform in transforms:
+        for one in (x, x.repeat(2, 1, 1)):  # the second hides a tensor of a known shape
+            ours = call_or_error(transform(fast), one)
+            torchs = transform(net)(one)
+            assert isinstance(ours, Exception) or torch.allclose(ours, torchs)
 
 
 def test_many_threads_at_once(net):
@@ -1055,15 +1167,16 @@ def test_without_memory_for_the_batch(x):
         return F.linear(F.linear(x, wide), back)
 
     fast = hybridize(function, torch.ones(1, 1))
+    twice = hybridize(lambda x: (function(x), function(x + 1)), torch.ones(1, 1))
     assert fast(torch.ones(2, 1)).tolist() == [[1 << 18]] * 2
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     many = torch.ones(4096, 1)
     resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), hard))
     try:
-        for _ in range(2):
+        for one in (fast, fast, twice, twice):
             with pytest.raises(MemoryError, match="no memory for"):
-                fast(many)
+                one(many)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     assert fast(torch.ones(2, 1)).tolist() == [[1 << 18]] * 2

@@ -117,6 +117,15 @@ def c_signature(graph):
     return f"int forward(ptrdiff_t n, {', '.join(tensors)}, const float *const *parameters)"
 
 
+def c_entry(graph):
+    """A second C function, `call_forward`, of one form for all graphs: the tensors are a list."""
+    count = len(graph.inputs) + len(outputs_of(graph))
+    tensors = ", ".join(f"tensors[{i}]" for i in range(count))
+    arguments = "ptrdiff_t n, void *const *tensors, const float *const *parameters"
+    call = f"forward(n, {tensors}, parameters)"
+    return f"\nint call_forward({arguments})\n{{\n    return {call};\n}}\n"
+
+
 def outputs_of(graph):
     """The nodes that the C function returns, each once."""
     return list(dict.fromkeys(graph.outputs))

@@ -6,7 +6,7 @@ from threading import Lock
 import torch
 from torch import Tensor, nn
 
-from .codegen import c_source, outputs_of, parameters_of
+from .codegen import c_entry, c_source, outputs_of, parameters_of
 from .graph import BATCH
 from .guard import Guarded
 from .passes import optimise
@@ -48,9 +48,9 @@ class Program:
         addresses = [tensor.data_ptr() for tensor in self.parameters]
         self.table = (ctypes.c_void_p * len(addresses))(*addresses)
         self.results = outputs_of(self.graph)
-        pointers = [ctypes.c_void_p] * (len(self.graph.inputs) + len(self.results) + 1)
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_ssize_t, *pointers)
-        self.forward = prototype(("forward", load(self.source)))
+        library = load(self.source + c_entry(self.graph))
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_ssize_t, *[ctypes.c_void_p] * 2)
+        self.call_forward = prototype(("call_forward", library))
 
     def batch(self, shapes):
         """The batch size of inputs of such shapes; 1 where none has a batch. ValueError: no fit."""
@@ -76,8 +76,8 @@ class Program:
     def __call__(self, *inputs):
         n = self.batch([tensor.shape for tensor in inputs])
         result_of = self.new_results(n)
-        tensors = [*inputs, *result_of.values()]
-        if self.forward(n, *[tensor.data_ptr() for tensor in tensors], self.table):
+        tensors = [tensor.data_ptr() for tensor in (*inputs, *result_of.values())]
+        if self.call_forward(n, (ctypes.c_void_p * len(tensors))(*tensors), self.table):
             raise MemoryError(f"there is no memory for a batch of {n}")
         return self.graph.pack(result_of[node] for node in self.graph.outputs)
 
@@ -85,10 +85,10 @@ class Program:
 class HybridNet:
     """A compiled network, called as the network is. `hybridize` makes it.
 
-    `graph` is what was recorded, after all passes; `source` the C function; `guard` the Python
-    function in front of it, as text, which makes sure at each call that all is as it was; `holds()`
-    asks this of the network alone. Where it is not, the network is recorded anew; `compilations`
-    counts the different C functions.
+    `graph` is what was recorded, after all passes; `source` the C function; `guard` says what is
+    asked before each call, to make sure that all is as it was; `holds()` asks this of the network
+    alone. Where it is not, the network is recorded anew; `compilations` counts the different C
+    functions.
     """
 
     # Python looks up `__call__` in the class. A slot there hands out what this object keeps in
@@ -97,18 +97,18 @@ class HybridNet:
 
     def __init__(self, net, *examples):
         self.net = net
+        self._takes = len(examples)
         self._lock = Lock()
         self._guarded = {}  # feature shapes -> Guarded
         self._sources = set()
-        self._anew(*examples, run=False)
+        self._program_for([admitted(tensor) for tensor in examples])
 
     @property
     def compilations(self):
         return len(self._sources)
 
-    def _anew(self, *inputs, run=True):
-        """Choose, or make, the program for such inputs; and run it."""
-        inputs = [admitted(tensor) for tensor in inputs]
+    def _program_for(self, inputs):
+        """Choose, or make, the program for such inputs, and put its guard in front."""
         features = tuple((tensor.dim(), tensor.shape[tensor.dim() > 1 :]) for tensor in inputs)
         with self._lock:
             guarded = self._guarded.get(features)
@@ -118,8 +118,15 @@ class HybridNet:
                 self._sources.add(guarded.program.source)
             guarded.expect([tensor.shape for tensor in inputs])
             self.graph, self.source = guarded.program.graph, guarded.program.source
-            self.guard, self.holds, self.__call__ = guarded.text, guarded.holds, guarded.call
-        return guarded.program(*inputs) if run else None
+            self.guard, self.holds, self.__call__ = str(guarded), guarded.holds, guarded.call
+        return guarded.program
+
+    def _anew(self, *inputs):
+        """A call that the guard does not let pass."""
+        if len(inputs) != self._takes:
+            raise TypeError(f"arguments in the example: {self._takes}, now: {len(inputs)}")
+        inputs = [admitted(tensor) for tensor in inputs]
+        return self._program_for(inputs)(*inputs)
 
     def export(self, folder):
         """Write the program to a folder, as C that needs neither Python nor a library.
@@ -147,4 +154,6 @@ def admitted(tensor):
             "torch.no_grad(), or with input.detach()"
         )
     tensor = tensor.detach().contiguous().resolve_neg()
+    if tensor.numel() and not tensor.data_ptr():  # inside some of torch's transformations
+        raise RuntimeError("an input has no numbers in memory")
     return tensor.clone() if tensor.data_ptr() % 4 else tensor

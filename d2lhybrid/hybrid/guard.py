@@ -1,50 +1,58 @@
-"""The guard: a Python function in front of a compiled one, written as text for it alone."""
+"""The guard in front of a compiled program: guard.c, and what it has to know of the network."""
 
 import ctypes
+from ctypes import addressof, c_void_p, py_object
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from .codegen import packed, parameters_of
+from .codegen import parameters_of
 from .recorder import modules_of
+from .toolchain import load
 
-GUARD = """\
-def call({arguments}):
-    try:
-        n, {likes} = like[{shapes}]
-        if not (
-            {inputs_hold}
-            and {net_holds}
-        ):
-            return anew({arguments})
-    except Exception:  # no tensor, another shape, a parameter that is gone
-        return anew({arguments})
-    {results} = {new_results}
-    if forward(n, {addresses}, parameters):
-        raise MemoryError("there is no memory for this batch")
-    return {returned}
+SOURCE = Path(__file__).with_name("guard.c").read_text(encoding="utf-8")
 
-
-def holds():
-    try:
-        return (
-            {net_holds}
-        )
-    except Exception:
-        return False
+# What stands in `python`, in guard.c, in the same order.
+FUNCTIONS = """
+    PyObject_Type PyObject_GetAttr PyObject_GetItem PyObject_Vectorcall PyDict_Next PyTuple_New
+    PyTuple_Size PyTuple_GetItem PyTuple_SetItem PyLong_AsVoidPtr PyLong_AsSsize_t Py_IncRef
+    Py_DecRef PyErr_Clear PyEval_SaveThread PyEval_RestoreThread
 """
-INPUT_HOLDS = """\
-type({x}) is Tensor and {x}.dtype is float32 and {x}.is_cpu and {x}.is_contiguous()
-            and not {x}.requires_grad and not ({x}_at := {x}.data_ptr()) & 3"""
-AND = "\n            and "
+OBJECTS = [True, False, Tensor, torch.float32, "shape", "dtype", "is_cpu", "requires_grad"]
+OBJECTS += [Tensor.data_ptr, Tensor.is_contiguous, torch.empty_like]
+
+
+class Condition(NamedTuple):
+    """What must still be true of a dict in which a module keeps its parts.
+
+    With an address: dict[key] is a tensor that lies there, its numbers perhaps one behind the
+    other. Without: dict[key] is the very `object`, or, if there is no key either, this is the
+    tuple of the dict's values.
+    """
+
+    text: str
+    dict: dict
+    key: str | None
+    object: object = None
+    address: int | None = None
+    in_order: bool = False
+
+    def words(self):
+        """A `struct condition` of guard.c, whose members are addresses and whole numbers."""
+        key = None if self.key is None else id(self.key)
+        expected = id(self.object) if self.address is None else None
+        return [id(self.dict), key, expected, self.address, self.in_order]
 
 
 class Guarded:
-    """A program behind a guard: a Python function, written as text for this program alone.
+    """A program behind a guard. As text, it is what the guard asks.
 
-    The guard asks of each input whether the program can read it, and of the network whether its
-    parameters lie where they lay and its layers are those that were recorded. If not, `anew` gets
-    the call. `call` is the guarded program, `holds` asks of the network alone.
+    It asks of the network whether its parameters lie where they lay and its layers are those that
+    were recorded, and of each input whether the program can read it. If not, `anew` gets the
+    call. `call` is the guarded program, `holds` asks of the network alone.
 
     It does not see what would take too long to ask at each call: whether a parameter was made
     another view of its own memory, or what else Python would decide now. Of such views it sees
@@ -53,53 +61,37 @@ class Guarded:
 
     def __init__(self, net, program, anew):
         self.program, self.like = program, {}
+        self.conditions = list(conditions(net, program))
         graph = program.graph
-        inputs = [f"x{i}" for i in range(len(graph.inputs))]
-        results = [f"y{i}" for i in range(len(program.results))]
-        returned = [results[program.results.index(node)] for node in graph.outputs]
-        space = {
-            "Tensor": Tensor,
-            "float32": torch.float32,
-            "empty_like": torch.empty_like,
-            "program": program,  # a call that still runs when it is replaced keeps it alive
-            "forward": program.forward,
-            "parameters": ctypes.c_void_p(ctypes.addressof(program.table)),
-            "like": self.like,
-            "anew": anew,
-        }
-        self.text = GUARD.format(
-            arguments=", ".join(inputs),
-            likes=", ".join(f"like_{y}" for y in results),
-            shapes=", ".join(f"{x}.shape" for x in inputs),
-            inputs_hold=AND.join(INPUT_HOLDS.format(x=x) for x in inputs),
-            net_holds=AND.join(self.conditions(net, space)) or "True",
-            results=", ".join(results),
-            new_results=", ".join(f"empty_like(like_{y})" for y in results),
-            addresses=", ".join([f"{x}_at" for x in inputs] + [f"{y}.data_ptr()" for y in results]),
-            returned=packed(graph, returned),
-        )
-        exec(compile(self.text, "<guard>", "exec"), space)
-        self.call, self.holds = space["call"], space["holds"]
+        order = [program.results.index(node) for node in graph.outputs]
 
-    def conditions(self, net, space):
-        """What must be true of the network, as Python text; the objects go into `space`."""
-        modules = list(dict.fromkeys(m for root in modules_of(net) for m in root.modules()))
-        for node, tensor in zip(parameters_of(self.program.graph), self.program.parameters):
-            for place, key in places(modules, node.value):
-                name = f"at{len(space)}"
-                space[name] = place
-                address = f"(p := {name}[{key!r}]).data_ptr() == {tensor.data_ptr()}"
-                yield address + " and p.is_contiguous()" * could_turn(tensor)
-        for module in modules:
-            name = f"layer{len(space)}"
-            parts = module._modules
-            space |= {name: module, f"{name}_parts": parts, f"{name}_had": [*parts.values()]}
-            if parts or not is_torchs_layer(module):
-                yield f"{name}_had == [*{name}_parts.values()]"
-            for key in (key for key, value in module._parameters.items() if value is None):
-                yield f"{name}._parameters[{key!r}] is None"
-            if reads_training(module):
-                yield f"{name}.training is {module.training}"
+        def pack(results):
+            return graph.pack(results[i] for i in order)
+
+        rows = array([word for condition in self.conditions for word in condition.words()])
+        guard = array(
+            [
+                ctypes.cast(program.call_forward, c_void_p).value,
+                addressof(program.table),
+                *(len(graph.inputs), len(program.results), len(self.conditions)),
+                addressof(rows),
+                *(id(self.like), id(pack) if graph.container else None, id(anew)),
+            ]
+        )
+        # C counts on all that has an address there to live as long as the functions
+        alive = (addressof(guard), guard, rows, self.conditions, program, self.like, pack, anew)
+        library = guard_library()
+        self.call, self.holds = (
+            new_function(addressof(c_void_p.in_dll(library, method)), alive, None)
+            for method in ("call_method", "holds_method")
+        )
+
+    def __str__(self):
+        inputs = self.program.graph.inputs
+        lines = [
+            f"{node.name}: {node.type}, on the CPU, in order, without gradients" for node in inputs
+        ]
+        return "\n".join(lines + [condition.text for condition in self.conditions])
 
     def expect(self, shapes):
         """Let the guard pass inputs of these shapes: all else is known of them.
@@ -112,17 +104,42 @@ class Guarded:
         likes = self.program.new_results(n).values()
         for like in likes:
             like.untyped_storage().resize_(0)  # only its shape and type are asked for
-        # n as C has it already: to convert an int takes longer, at each call
-        self.like[shapes[0] if len(shapes) == 1 else tuple(shapes)] = (ctypes.c_ssize_t(n), *likes)
+        self.like[tuple(shapes)] = (n, *likes)
 
 
-def places(modules, tensor):
-    """Where modules keep a tensor: pairs of a dict and a key. What none keeps, we do."""
+def conditions(net, program):
+    """The conditions under which the program computes what the network would."""
+    modules = {}  # module -> its name
+    for root in modules_of(net):
+        for name, module in root.named_modules():
+            modules.setdefault(module, name)
+    for node, tensor in zip(parameters_of(program.graph), program.parameters):
+        for name, place, key in places(modules, node):
+            address, in_order = tensor.data_ptr(), could_turn(tensor)
+            text = f"{name}: lies at {address:#x}" + ", in order" * in_order
+            yield Condition(text, place, key, None, address, in_order)
+    for module, name in modules.items():
+        name = name or type(module).__name__
+        if module._modules or not is_torchs_layer(module):
+            layers = ", ".join(module._modules) or "none"
+            text = f"{name}: has the layers {layers}"
+            yield Condition(text, module._modules, None, (*module._modules.values(),))
+        for key in (key for key, value in module._parameters.items() if value is None):
+            yield Condition(f"{name}: has no {key}", module._parameters, key)
+        if reads_training(module):
+            text = f"{name}: training is {module.training}"
+            yield Condition(text, vars(module), "training", module.training)
+
+
+def places(modules, node):
+    """Where modules keep a parameter: a name, a dict and a key. What none keeps, we do."""
     found = []
-    for module in modules:
+    for module, name in modules.items():
         for place in (module._parameters, module._buffers, vars(module)):
-            found += [(place, key) for key, value in place.items() if value is tensor]
-    return found or [({"tensor": tensor}, "tensor")]
+            for key, value in place.items():
+                if value is node.value:
+                    found.append((f"{name}.{key}".lstrip("."), place, key))
+    return found or [(node.name or "a tensor", {"tensor": node.value}, "tensor")]
 
 
 def could_turn(tensor):
@@ -141,3 +158,25 @@ def reads_training(module):
     code = getattr(type(module).forward, "__code__", None)
     own = type(module).__module__.startswith("torch.nn.modules.")
     return not own or code is None or "training" in code.co_names
+
+
+def array(words):
+    """A C array of addresses and whole numbers, which have the same size; None is NULL."""
+    return (c_void_p * len(words))(*words)
+
+
+@cache
+def guard_library():
+    """guard.c, compiled and told of Python."""
+    library = load(SOURCE)
+    functions = [getattr(ctypes.pythonapi, name) for name in FUNCTIONS.split()]
+    words = [ctypes.cast(function, c_void_p).value for function in functions]
+    words += map(id, OBJECTS)
+    (c_void_p * len(words)).in_dll(library, "python")[:] = words
+    return library
+
+
+# Makes a function of Python's, of what C calls a method, and the object that it belongs to.
+new_function = ctypes.PYFUNCTYPE(py_object, c_void_p, py_object, c_void_p)(
+    ("PyCFunction_NewEx", ctypes.pythonapi)
+)
