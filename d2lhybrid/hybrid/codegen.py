@@ -192,16 +192,10 @@ def index(shape, depth):
 
 def literal(node):
     """A number as C writes it for float32. UnsupportedOperation where it is too large."""
-    try:
-        number = c_float(node.value).value  # as float32 rounds it
-    except OverflowError:  # a whole number may have any length
-        number = math.inf
+    # a whole number may have any length, and is cut before it becomes a float
+    number = c_float(min(max(node.value, -1e39), 1e39)).value
     if math.isinf(number) and abs(node.value) != math.inf:
         text = f"{node.value} is not supported in C: it is too large for float32"
         raise UnsupportedOperation(text)
-    if math.isnan(number):
-        return "NAN"
-    if math.isinf(number):
-        return "INFINITY" if number > 0 else "(-INFINITY)"
-    text = f"{number:#.9g}f"
+    text = f"{number:#.9g}f".replace("inff", "INFINITY").replace("nanf", "NAN")
     return f"({text})" if text.startswith("-") else text

@@ -7,11 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from .codegen import c_entry, c_source, outputs_of, parameters_of
+from .export import export
 from .graph import BATCH
 from .guard import Guarded
 from .passes import optimise
 from .recorder import trace
-from .toolchain import load
+from .toolchain import array, load
 
 
 def hybridize(net, *examples):
@@ -45,12 +46,10 @@ class Program:
         for node, tensor in zip(parameters_of(self.graph), self.parameters):
             if not tensor.is_cpu or not tensor.is_contiguous() or tensor.is_neg():
                 raise TypeError(f"the parameter {node.name} must be contiguous and on the CPU")
-        addresses = [tensor.data_ptr() for tensor in self.parameters]
-        self.table = (ctypes.c_void_p * len(addresses))(*addresses)
+        self.table = array([tensor.data_ptr() for tensor in self.parameters])
         self.results = outputs_of(self.graph)
-        library = load(self.source + c_entry(self.graph))
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_ssize_t, *[ctypes.c_void_p] * 2)
-        self.call_forward = prototype(("call_forward", library))
+        self.call_forward = load(self.source + c_entry(self.graph)).call_forward
+        self.call_forward.argtypes = [ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_void_p]
 
     def batch(self, shapes):
         """The batch size of inputs of such shapes; 1 where none has a batch. ValueError: no fit."""
@@ -77,7 +76,7 @@ class Program:
         n = self.batch([tensor.shape for tensor in inputs])
         result_of = self.new_results(n)
         tensors = [tensor.data_ptr() for tensor in (*inputs, *result_of.values())]
-        if self.call_forward(n, (ctypes.c_void_p * len(tensors))(*tensors), self.table):
+        if self.call_forward(n, array(tensors), self.table):
             raise MemoryError(f"there is no memory for a batch of {n}")
         return self.graph.pack(result_of[node] for node in self.graph.outputs)
 
@@ -103,10 +102,6 @@ class HybridNet:
         self._sources = set()
         self._program_for([admitted(tensor) for tensor in examples])
 
-    @property
-    def compilations(self):
-        return len(self._sources)
-
     def _program_for(self, inputs):
         """Choose, or make, the program for such inputs, and put its guard in front."""
         features = tuple((tensor.dim(), tensor.shape[tensor.dim() > 1 :]) for tensor in inputs)
@@ -116,6 +111,7 @@ class HybridNet:
                 guarded = Guarded(self.net, Program(trace(self.net, *inputs)), self._anew)
                 self._guarded[features] = guarded
                 self._sources.add(guarded.program.source)
+                self.compilations = len(self._sources)
             guarded.expect([tensor.shape for tensor in inputs])
             self.graph, self.source = guarded.program.graph, guarded.program.source
             self.guard, self.holds, self.__call__ = str(guarded), guarded.holds, guarded.call
@@ -133,8 +129,6 @@ class HybridNet:
 
         See `d2lhybrid.hybrid.export`.
         """
-        from .export import export
-
         return export(self, folder)
 
 

@@ -117,20 +117,17 @@ class Graph:
 
     def bind(self, **values):
         """The graph with inputs set for good, by name: numbers, or tensors without a batch."""
-        unknown = set(values) - {node.name for node in self.inputs}
-        if unknown:
-            raise TypeError(f"{self.name} has no input {', '.join(sorted(unknown))}")
         constants = {}
-        for node in self.inputs:
-            if node.name not in values:
-                continue
-            value = values[node.name]
+        for node in [node for node in self.inputs if node.name in values]:
+            value = values.pop(node.name)
             is_tensor = isinstance(value, torch.Tensor)
             given = (tuple(value.shape), value.dtype) if is_tensor else (None, None)
             if given != (node.shape, node.dtype) or not (is_tensor or isinstance(value, Real)):
                 wanted = f"a {node.type}" if node.type else "a number"
                 raise TypeError(f"{node.name} is {wanted}, and cannot be bound to {value!r}")
             constants[node] = replace(node, op="constant", value=value, name="")
+        if values:
+            raise TypeError(f"{self.name} has no input {', '.join(sorted(values))}")
         inputs = tuple(node for node in self.inputs if node not in constants)
         graph = replace(self, inputs=inputs, nodes=(*constants, *self.nodes))
         return graph.rewrite(lambda node, was: constants.get(was, node))

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .codegen import parameters_of
 from .recorder import modules_of
-from .toolchain import load
+from .toolchain import array, load
 
 SOURCE = Path(__file__).with_name("guard.c").read_text(encoding="utf-8")
 
@@ -158,11 +158,6 @@ def reads_training(module):
     code = getattr(type(module).forward, "__code__", None)
     own = type(module).__module__.startswith("torch.nn.modules.")
     return not own or code is None or "training" in code.co_names
-
-
-def array(words):
-    """A C array of addresses and whole numbers, which have the same size; None is NULL."""
-    return (c_void_p * len(words))(*words)
 
 
 @cache

@@ -65,12 +65,8 @@ def argument_names(function, count):
 
 def modules_of(function):
     """The modules that a function is, belongs to, or mentions."""
-    if isinstance(function, torch.nn.Module):
-        return [function]
-    owner = getattr(function, "__self__", None)
-    return [
-        one for one in (owner, *mentioned(function).values()) if isinstance(one, torch.nn.Module)
-    ]
+    candidates = (function, getattr(function, "__self__", None), *mentioned(function).values())
+    return [one for one in candidates if isinstance(one, torch.nn.Module)]
 
 
 def mentioned(function):
@@ -163,7 +159,7 @@ class Recorder(TorchFunctionMode):
         operands = [given.pop(name) for name in names if name in given]
         missing = OPERATIONS[op].python.count("{}") - len(operands)  # a linear layer's bias may
         if given or len(args) > len(names) or missing not in (0, int(op == "linear")):
-            raise unsupported(f"{op} with {', '.join(given) or f'{len(args)} arguments'}")
+            raise unsupported(f"{op} with {', '.join(given) or f'{len(args)} argument(s)'}")
         return self.add(op, tuple(map(self.node_of, operands[::order])))
 
     def add(self, op, inputs):

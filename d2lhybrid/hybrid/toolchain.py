@@ -71,3 +71,8 @@ def load(source):
         code.write_text(source)
         run_compiler(*flags(), *SHARED, "-o", library, code, "-lm")
         return ctypes.CDLL(str(library))
+
+
+def array(words):
+    """A C array of addresses and whole numbers, which have the same size; None is NULL."""
+    return (ctypes.c_void_p * len(words))(*words)
