@@ -114,7 +114,7 @@ class HybridNet:
                 self.compilations = len(self._sources)
             guarded.expect([tensor.shape for tensor in inputs])
             self.graph, self.source = guarded.program.graph, guarded.program.source
-            self.guard, self.holds, self.__call__ = str(guarded), guarded.holds, guarded.call
+            self.guard, self.holds, self.__call__ = guarded.text, guarded.holds, guarded.call
         return guarded.program
 
     def _anew(self, *inputs):

@@ -25,6 +25,9 @@ OBJECTS = [True, False, Tensor, torch.float32, "shape", "dtype", "is_cpu", "requ
 OBJECTS += [Tensor.data_ptr, Tensor.is_contiguous, torch.empty_like]
 
 
+READABLE = "on the CPU, in order, without gradients"
+
+
 class Condition(NamedTuple):
     """What must still be true of a dict in which a module keeps its parts.
 
@@ -48,11 +51,12 @@ class Condition(NamedTuple):
 
 
 class Guarded:
-    """A program behind a guard. As text, it is what the guard asks.
+    """A program behind a guard.
 
-    It asks of the network whether its parameters lie where they lay and its layers are those that
-    were recorded, and of each input whether the program can read it. If not, `anew` gets the
-    call. `call` is the guarded program, `holds` asks of the network alone.
+    The guard asks of the network whether its parameters lie where they lay and its layers are
+    those that were recorded, and of each input whether the program can read it. If not, `anew`
+    gets the call. `call` is the guarded program, `holds` asks of the network alone, and `text`
+    says what is asked.
 
     It does not see what would take too long to ask at each call: whether a parameter was made
     another view of its own memory, or what else Python would decide now. Of such views it sees
@@ -61,37 +65,31 @@ class Guarded:
 
     def __init__(self, net, program, anew):
         self.program, self.like = program, {}
-        self.conditions = list(conditions(net, program))
-        graph = program.graph
+        graph, asked = program.graph, list(conditions(net, program))
+        inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]
+        self.text = "\n".join([*inputs, *[condition.text for condition in asked]])
         order = [program.results.index(node) for node in graph.outputs]
 
         def pack(results):
             return graph.pack(results[i] for i in order)
 
-        rows = array([word for condition in self.conditions for word in condition.words()])
+        rows = array([word for condition in asked for word in condition.words()])
         guard = array(
-            [
+            [  # a `struct guard`
                 ctypes.cast(program.call_forward, c_void_p).value,
                 addressof(program.table),
-                *(len(graph.inputs), len(program.results), len(self.conditions)),
+                *(len(graph.inputs), len(program.results), len(asked)),
                 addressof(rows),
                 *(id(self.like), id(pack) if graph.container else None, id(anew)),
             ]
         )
         # C counts on all that has an address there to live as long as the functions
-        alive = (addressof(guard), guard, rows, self.conditions, program, self.like, pack, anew)
+        alive = (addressof(guard), guard, rows, asked, program, self.like, pack, anew)
         library = guard_library()
         self.call, self.holds = (
             new_function(addressof(c_void_p.in_dll(library, method)), alive, None)
             for method in ("call_method", "holds_method")
         )
-
-    def __str__(self):
-        inputs = self.program.graph.inputs
-        lines = [
-            f"{node.name}: {node.type}, on the CPU, in order, without gradients" for node in inputs
-        ]
-        return "\n".join(lines + [condition.text for condition in self.conditions])
 
     def expect(self, shapes):
         """Let the guard pass inputs of these shapes: all else is known of them.
