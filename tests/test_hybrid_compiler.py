@@ -1,9 +1,12 @@
 """hybridize: it computes what torch computes, notices what has changed, and refuses the rest."""
 
+import _thread
+import builtins
 import copy
 import gc
 import os
 import re
+import signal
 import sys
 import tempfile
 import threading
@@ -15,7 +18,9 @@ import torch
 import torch.nn.functional as F
 from random_programs import LAYOUTS, assert_close, check_program
 from torch import nn
+from torch._subclasses import FakeTensorMode
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.overrides import TorchFunctionMode
 
 from d2lhybrid import get_net, hybridize, trace
 from d2lhybrid.hybrid import guard
@@ -354,7 +359,11 @@ def with_weight(weight):
 
 
 BAD_PARAMETERS = [
-    (lambda: nn.Linear(4, 4, device="meta"), TypeError, "weight must be contiguous and on the CPU"),
+    (
+        lambda: nn.Linear(4, 4, device="meta"),
+        TypeError,
+        "weight must be contiguous, aligned and on the CPU",
+    ),
     (lambda: with_weight(torch.randn(4, 4).t()), TypeError, "weight must be contiguous"),
     (lambda: with_weight(torch.randn(4, 8)[:, ::2]), TypeError, "weight must be contiguous"),
     (lambda: with_weight(torch.randn(1, 4).expand(4, 4)), TypeError, "must be contiguous"),
@@ -367,6 +376,19 @@ BAD_PARAMETERS = [
 def test_bad_parameters(make, error, reason):
     with pytest.raises(error, match=reason):
         hybridize(make(), X)
+
+
+def test_a_parameter_without_memory(net, x):
+    fast = hybridize(net.requires_grad_(False), x)
+    net[0].weight.untyped_storage().resize_(0)
+    with pytest.raises(TypeError, match=r"0\.weight must be contiguous, aligned and on the CPU"):
+        fast(x)
+
+
+def test_a_misaligned_parameter():
+    scale = torch.frombuffer(bytearray(20), dtype=torch.float32, offset=1, count=4)
+    with pytest.raises(TypeError, match="scale must be contiguous"):
+        hybridize(lambda x: x * scale, X)
 
 
 def test_a_sparse_parameter():
@@ -522,6 +544,21 @@ def test_a_bias_that_comes_later(x):
     net = nn.Linear(4, 4, bias=False)
     fast = hybridize(net, x)
     net.bias = nn.Parameter(torch.randn(4))
+    assert_agrees(fast, net, x)
+
+
+def test_a_buffer_that_comes_later(x):
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("scale", None)
+
+        def forward(self, x):
+            return x + 1 if self.scale is None else x * self.scale
+
+    net = Scaled()
+    fast = hybridize(net, x)
+    net.scale = torch.ones(4)
     assert_agrees(fast, net, x)
 
 
@@ -771,6 +808,17 @@ def test_a_layer_that_does_something_else_in_training(x):
     assert fast.compilations == 2
 
 
+class NeverTrains(nn.Module):
+    training = property(lambda self: False, lambda self, value: None)
+
+    def forward(self, x):
+        return x * 2
+
+
+def test_a_layer_that_computes_whether_it_trains(x):
+    assert hybridize(NeverTrains(), x).holds()
+
+
 # Compilations -------------------------------------------------------------------------------
 
 
@@ -859,12 +907,13 @@ def test_python_and_c_agree_on_what_the_guard_is_told():
     told = source[source.index("struct {") : source.index("} python;")]
     assert re.findall(r"\(\*(\w+)\)\(", told) == guard.FUNCTIONS.split()
     names = ", ".join(re.findall(r"Object (\*(?:\w+, \*)*\w+);", told)).replace("*", "").split(", ")
-    same = {"True": True, "False": False, "float32": torch.float32, "empty_like": torch.empty_like}
-    methods = {"data_ptr", "is_contiguous"}
-    assert [
-        same[name] if name in same else getattr(torch.Tensor, name) if name in methods else name
+    attributes = {"shape", "dtype", "is_cpu", "requires_grad"}
+    homes = [vars(builtins), vars(torch), vars(torch._C.TensorBase)]
+    meant = [
+        name if name in attributes else next(home[name] for home in homes if name in home)
         for name in names
-    ] == [("Tensor" if one is torch.Tensor else one) for one in guard.OBJECTS]
+    ]
+    assert meant == guard.OBJECTS
     fields = source[source.index("struct condition {") : source.index("/* The guard of one")]
     names = re.findall(r"(\w+)[,;]", re.sub(r"/\*.*?\*/", "", fields))
     assert names == [name for name in guard.Condition._fields if name != "text"]
@@ -922,6 +971,76 @@ def test_a_tensor_that_answers_in_its_own_way_is_not_believed(net, x):
     net[0]._parameters["weight"] = torch.randn(4, 4).as_subclass(Liar)
     with pytest.raises(AttributeError, match="weight"):
         fast(x)
+
+
+class ComputesInHalf(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        half = {"dtype": torch.float16} if function is torch.empty_like else {}
+        return function(*args, **(kwargs or {}) | half)
+
+
+@pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor")
+def test_a_result_without_memory_of_its_own_is_not_written_to(net, x):
+    fast = hybridize(net, x)
+    expected = fast(x)
+    with ComputesInHalf():
+        assert torch.equal(fast(x), expected)
+    with pytest.raises(RuntimeError, match="data pointer"):
+        torch.func.grad(lambda y: fast(x).sum() * y)(torch.tensor(1.0))
+    with FakeTensorMode(allow_non_fake_inputs=True), pytest.raises((RuntimeError, TypeError)):
+        fast(x)
+    assert torch.equal(fast(x), expected)
+
+
+class Interrupts(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_is_no_answer(net, x):
+    fast = hybridize(net, x)
+    for call in (lambda: fast(x), fast.holds):
+        with pytest.raises(KeyboardInterrupt), Interrupts():
+            call()
+    assert_agrees(fast, net, x)
+
+
+@pytest.fixture
+def timeouts():
+    """What interrupts the main thread raises a TimeoutError."""
+
+    def handler(signum, frame):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGINT, handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interruption_while_the_program_runs(timeouts):
+    weight = torch.randn(512, 512)
+
+    def function(x):
+        for _ in range(8):
+            x = F.linear(x, weight)
+        return x, x + 1
+
+    x = torch.randn(6000, 512)
+    fast = hybridize(function, x)
+    fast(x)
+    interruption = threading.Timer(0.05, _thread.interrupt_main)
+
+    def call():
+        interruption.start()
+        fast(x)
+        interruption.join()
+
+    with pytest.raises(TimeoutError):
+        call()
+
+
+def test_what_the_guard_knows_can_be_shown(net, x):
+    assert "tensor([[0., 0., 0., 0.]" in repr(hybridize(net, x).holds.__self__)
 
 
 def test_arguments_with_names_are_refused(net, x):
@@ -1035,6 +1154,23 @@ def test_a_new_shape_in_many_threads_is_recorded_once(net):
     for thread in threads:
         thread.join()
     assert len(recordings) == 2
+
+
+def test_a_call_while_the_network_is_recorded(net, x, monkeypatch):
+    """As a signal's handler, or a `__del__`, may make it."""
+    fast = hybridize(net, x)
+    recorded = []
+
+    def trace_and_call(net, *inputs):
+        recorded.append(fast(x.repeat(1, 2)[:, :4]))
+        return trace(net, *inputs)
+
+    monkeypatch.setattr("d2lhybrid.hybrid.compiler.trace", trace_and_call)
+    thread = threading.Thread(target=fast, args=[x[None]], daemon=True)
+    thread.start()
+    thread.join(60)
+    assert len(recorded) == 1
+    assert_close(recorded[0], net(x).detach(), "inside of a recording")
 
 
 def test_weights_replaced_while_others_call(net):

@@ -1,7 +1,7 @@
 """`hybridize`: from a network to a compiled function that watches what it relies on."""
 
 import ctypes
-from threading import Lock
+from threading import RLock
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +22,8 @@ def hybridize(net, *examples):
     dimensions or more is its batch, and may then be any. What Python decides on the way stays
     decided; see `trace`. Parameters may change in place, and be replaced; so may layers. Whoever
     changes anything else hybridizes again: hooks, attributes, layers in a plain list, a parameter
-    that becomes another view of its own memory. `Guarded` says what is looked at.
+    that becomes another view of its own memory. `Guarded` says what is looked at. A call takes no
+    part in autocast, forward-mode derivatives, and recordings such as torch.jit.trace makes.
 
     RecordingError, UnsupportedOperation and ValueError as `trace` raises them; TypeError for
     other examples, or none; CompilerNotFound where there is no C compiler.
@@ -44,8 +45,10 @@ class Program:
         self.source = c_source(self.graph)
         self.parameters = [node.value.detach() for node in parameters_of(self.graph)]
         for node, tensor in zip(parameters_of(self.graph), self.parameters):
-            if not tensor.is_cpu or not tensor.is_contiguous() or tensor.is_neg():
-                raise TypeError(f"the parameter {node.name} must be contiguous and on the CPU")
+            if not is_readable(tensor):
+                raise TypeError(
+                    f"the parameter {node.name} must be contiguous, aligned and on the CPU"
+                )
         self.table = array([tensor.data_ptr() for tensor in self.parameters])
         self.results = outputs_of(self.graph)
         self.call_forward = load(self.source + c_entry(self.graph)).call_forward
@@ -75,8 +78,10 @@ class Program:
     def __call__(self, *inputs):
         n = self.batch([tensor.shape for tensor in inputs])
         result_of = self.new_results(n)
-        tensors = [tensor.data_ptr() for tensor in (*inputs, *result_of.values())]
-        if self.call_forward(n, array(tensors), self.table):
+        tensors = [*inputs, *result_of.values()]
+        if not all(map(is_readable, tensors)):  # so it is within some of torch's transformations
+            raise RuntimeError("an input, or a new tensor, has no numbers in memory")
+        if self.call_forward(n, array([tensor.data_ptr() for tensor in tensors]), self.table):
             raise MemoryError(f"there is no memory for a batch of {n}")
         return self.graph.pack(result_of[node] for node in self.graph.outputs)
 
@@ -97,7 +102,7 @@ class HybridNet:
     def __init__(self, net, *examples):
         self.net = net
         self._takes = len(examples)
-        self._lock = Lock()
+        self._lock = RLock()  # a recording may run anything, even a call
         self._guarded = {}  # feature shapes -> Guarded
         self._sources = set()
         self._program_for([admitted(tensor) for tensor in examples])
@@ -132,6 +137,13 @@ class HybridNet:
         return export(self, folder)
 
 
+def is_readable(tensor):
+    """Whether C finds the numbers of a float32 tensor in memory, in order, and as they are."""
+    in_order = tensor.is_cpu and tensor.is_contiguous() and not tensor.is_neg()
+    address = tensor.data_ptr() if in_order else None
+    return in_order and address % 4 == 0 and (address != 0 or tensor.numel() == 0)
+
+
 def admitted(tensor):
     """The tensor, contiguous; TypeError or RuntimeError for one that cannot be computed with."""
     if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout is not torch.strided:
@@ -148,6 +160,4 @@ def admitted(tensor):
             "torch.no_grad(), or with input.detach()"
         )
     tensor = tensor.detach().contiguous().resolve_neg()
-    if tensor.numel() and not tensor.data_ptr():  # inside some of torch's transformations
-        raise RuntimeError("an input has no numbers in memory")
     return tensor.clone() if tensor.data_ptr() % 4 else tensor

@@ -15,19 +15,19 @@ struct {
     Object *(*PyObject_GetItem)(Object *, Object *key);
     Object *(*PyObject_Vectorcall)(Object *, Object *const *arguments, size_t count, Object *names);
     int (*PyDict_Next)(Object *, ptrdiff_t *position, Object **key, Object **value);
-    Object *(*PyTuple_New)(ptrdiff_t size);
     ptrdiff_t (*PyTuple_Size)(Object *);
     Object *(*PyTuple_GetItem)(Object *, ptrdiff_t);
-    int (*PyTuple_SetItem)(Object *, ptrdiff_t, Object *);
     void *(*PyLong_AsVoidPtr)(Object *);
     ptrdiff_t (*PyLong_AsSsize_t)(Object *);
     void (*Py_IncRef)(Object *);
     void (*Py_DecRef)(Object *);
     void (*PyErr_Clear)(void);
+    Object *(*PyErr_Occurred)(void);
+    int (*PyErr_ExceptionMatches)(Object *class);
     void *(*PyEval_SaveThread)(void);
     void (*PyEval_RestoreThread)(void *);
-    /* Objects: two answers, a class, a type of numbers; names of attributes; functions of torch. */
-    Object *True, *False, *Tensor, *float32;
+    /* Objects: two answers, two classes, a type of numbers; names; functions of a tensor. */
+    Object *True, *False, *Exception, *Tensor, *float32;
     Object *shape, *dtype, *is_cpu, *requires_grad;
     Object *data_ptr, *is_contiguous, *empty_like;
 } python;
@@ -46,8 +46,8 @@ struct guard {
     const float *const *parameters;
     ptrdiff_t input_count, result_count, condition_count;
     const struct condition *conditions;
-    Object *like; /* a dict: shapes of inputs -> n, and a tensor like each result */
-    Object *pack; /* makes of several results what the network returns; NULL: there is only one */
+    Object *like; /* first input's shape -> second's -> ... -> n, and a tensor like each result */
+    Object *pack; /* makes of the results what the network returns; NULL: that is the only one */
     Object *anew; /* takes over where anything is not as expected */
 };
 
@@ -110,8 +110,8 @@ static int network_holds(const struct guard *g)
     return 1;
 }
 
-/* Whether the program may read an input. Then its numbers lie at *address. (Without any, there is
-   no address: `anew` sees to that.) */
+/* Whether the program may read an input, or write a result. Then its numbers lie at *address.
+   (Without any, there is no address: `anew` sees to that.) */
 static int is_readable(Object *x, void **address)
 {
     return is(python.PyObject_Type(x), python.Tensor) &&
@@ -125,49 +125,56 @@ static int is_readable(Object *x, void **address)
 /* n, and a tensor like each result; and where the inputs lie. NULL if any is not as expected. */
 static Object *look_up(const struct guard *g, Object *const *x, void **addresses)
 {
-    Object *shapes = python.PyTuple_New(g->input_count), *found = NULL;
-    ptrdiff_t i = 0;
-    for (; i < g->input_count && is_readable(x[i], &addresses[i]); i++) {
-        Object *shape = python.PyObject_GetAttr(x[i], python.shape);
-        if (shape == NULL)
-            break;
-        python.PyTuple_SetItem(shapes, i, shape);
+    Object *found = g->like;
+    python.Py_IncRef(found);
+    for (ptrdiff_t i = 0; found && i < g->input_count; i++) {
+        Object *dict = found, *shape = NULL;
+        if (is_readable(x[i], &addresses[i]))
+            shape = python.PyObject_GetAttr(x[i], python.shape);
+        found = shape ? python.PyObject_GetItem(dict, shape) : NULL;
+        python.Py_DecRef(shape);
+        python.Py_DecRef(dict);
     }
-    if (i == g->input_count)
-        found = python.PyObject_GetItem(g->like, shapes);
-    python.Py_DecRef(shapes);
     return found;
 }
 
-/* The network's results, or NULL. */
-static Object *run(const struct guard *g, Object *const *x)
+/* The network's results; NULL, and *done as it was, where the program was not run to its end. */
+static Object *run(const struct guard *g, Object *const *x, int *done)
 {
-    void *tensors[g->input_count + g->result_count];
-    Object *found = look_up(g, x, tensors);
+    void *addresses[g->input_count + g->result_count];
+    Object *results[g->result_count], *returned = NULL;
+    Object *found = look_up(g, x, addresses);
     if (found == NULL)
         return NULL;
     const ptrdiff_t n = python.PyLong_AsSsize_t(python.PyTuple_GetItem(found, 0));
-    Object *results = python.PyTuple_New(g->result_count), *returned = NULL;
-    ptrdiff_t i = 0;
-    for (; i < g->result_count; i++) {
-        Object *result = ask(python.empty_like, python.PyTuple_GetItem(found, i + 1));
-        if (result == NULL)
-            break;
-        tensors[g->input_count + i] = address_of(result);
-        python.PyTuple_SetItem(results, i, result);
+    ptrdiff_t made = 0;
+    int ready = 1;
+    for (; ready && made < g->result_count; made++) {
+        results[made] = ask(python.empty_like, python.PyTuple_GetItem(found, made + 1));
+        ready = results[made] && is_readable(results[made], &addresses[g->input_count + made]);
     }
     python.Py_DecRef(found);
-    if (i == g->result_count) {
+    if (ready) {
         void *state = python.PyEval_SaveThread(); /* meanwhile, others may run */
-        const int failed = g->call_forward(n, tensors, g->parameters);
+        *done = !g->call_forward(n, addresses, g->parameters);
         python.PyEval_RestoreThread(state);
-        if (!failed && g->pack)
-            returned = ask(g->pack, results);
-        else if (!failed)
-            python.Py_IncRef(returned = python.PyTuple_GetItem(results, 0));
     }
-    python.Py_DecRef(results);
+    if (*done && g->pack)
+        returned = python.PyObject_Vectorcall(g->pack, results, made, NULL);
+    else if (*done)
+        python.Py_IncRef(returned = results[0]);
+    while (made > 0)
+        python.Py_DecRef(results[--made]);
     return returned;
+}
+
+/* Whether there is an error that is no answer to a question, such as Ctrl-C. Others are dropped. */
+static int is_interrupted(void)
+{
+    if (python.PyErr_Occurred() && !python.PyErr_ExceptionMatches(python.Exception))
+        return 1;
+    python.PyErr_Clear();
+    return 0;
 }
 
 /* Of both functions below, `self` is a tuple that keeps alive what the guard needs. The guard's
@@ -181,11 +188,11 @@ static Object *call(Object *self, Object *const *inputs, ptrdiff_t count, Object
 {
     const struct guard *g = guard_of(self);
     Object *returned = NULL;
+    int done = 0;
     if (count == g->input_count && names == NULL && network_holds(g))
-        returned = run(g, inputs);
-    if (returned)
+        returned = run(g, inputs, &done);
+    if (done || is_interrupted())
         return returned;
-    python.PyErr_Clear();
     return python.PyObject_Vectorcall(g->anew, inputs, count, names);
 }
 
@@ -193,7 +200,8 @@ static Object *tell_whether_it_holds(Object *self, Object *nothing)
 {
     Object *answer = network_holds(guard_of(self)) ? python.True : python.False;
     (void)nothing;
-    python.PyErr_Clear();
+    if (is_interrupted())
+        return NULL;
     python.Py_IncRef(answer);
     return answer;
 }

@@ -17,11 +17,12 @@ SOURCE = Path(__file__).with_name("guard.c").read_text(encoding="utf-8")
 
 # What stands in `python`, in guard.c, in the same order.
 FUNCTIONS = """
-    PyObject_Type PyObject_GetAttr PyObject_GetItem PyObject_Vectorcall PyDict_Next PyTuple_New
-    PyTuple_Size PyTuple_GetItem PyTuple_SetItem PyLong_AsVoidPtr PyLong_AsSsize_t Py_IncRef
-    Py_DecRef PyErr_Clear PyEval_SaveThread PyEval_RestoreThread
+    PyObject_Type PyObject_GetAttr PyObject_GetItem PyObject_Vectorcall PyDict_Next PyTuple_Size
+    PyTuple_GetItem PyLong_AsVoidPtr PyLong_AsSsize_t Py_IncRef Py_DecRef PyErr_Clear
+    PyErr_Occurred PyErr_ExceptionMatches PyEval_SaveThread PyEval_RestoreThread
 """
-OBJECTS = [True, False, Tensor, torch.float32, "shape", "dtype", "is_cpu", "requires_grad"]
+OBJECTS = [True, False, Exception, Tensor, torch.float32]
+OBJECTS += ["shape", "dtype", "is_cpu", "requires_grad"]
 OBJECTS += [Tensor.data_ptr, Tensor.is_contiguous, torch.empty_like]
 
 
@@ -59,8 +60,10 @@ class Guarded:
     says what is asked.
 
     It does not see what would take too long to ask at each call: whether a parameter was made
-    another view of its own memory, or what else Python would decide now. Of such views it sees
-    one, a transposed matrix that still fits.
+    another view of its own memory, whether an input in order is stored with the other sign
+    (torch._neg_view), or what else Python would decide now. Of such views it sees one, a
+    transposed matrix that still fits. Memory that share_memory() has moved a parameter away from
+    may come to hold another one, and that is then taken for the first.
     """
 
     def __init__(self, net, program, anew):
@@ -70,7 +73,7 @@ class Guarded:
         self.text = "\n".join([*inputs, *[condition.text for condition in asked]])
         order = [program.results.index(node) for node in graph.outputs]
 
-        def pack(results):
+        def pack(*results):
             return graph.pack(results[i] for i in order)
 
         rows = array([word for condition in asked for word in condition.words()])
@@ -99,10 +102,14 @@ class Guarded:
         if any(shape.numel() == 1 for shape in shapes):
             return
         n = self.program.batch(shapes)
-        likes = self.program.new_results(n).values()
-        for like in likes:
-            like.untyped_storage().resize_(0)  # only its shape and type are asked for
-        self.like[tuple(shapes)] = (n, *likes)
+        # one number for all: only shape and type are asked for
+        one = torch.zeros((), dtype=torch.float32, device="cpu")
+        likes = [one.expand(result.shape) for result in self.program.new_results(n).values()]
+        *others, last = shapes
+        found = self.like
+        for shape in others:
+            found = found.setdefault(shape, {})
+        found[last] = (n, *likes)
 
 
 def conditions(net, program):
@@ -122,9 +129,10 @@ def conditions(net, program):
             layers = ", ".join(module._modules) or "none"
             text = f"{name}: has the layers {layers}"
             yield Condition(text, module._modules, None, (*module._modules.values(),))
-        for key in (key for key, value in module._parameters.items() if value is None):
-            yield Condition(f"{name}: has no {key}", module._parameters, key)
-        if reads_training(module):
+        for place in (module._parameters, module._buffers):
+            for key in (key for key, value in place.items() if value is None):
+                yield Condition(f"{name}: has no {key}", place, key)
+        if "training" in vars(module) and reads_training(module):
             text = f"{name}: training is {module.training}"
             yield Condition(text, vars(module), "training", module.training)
 
