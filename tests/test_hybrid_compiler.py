@@ -25,8 +25,9 @@ from torch.overrides import TorchFunctionMode
 from d2lhybrid import get_net, hybridize, trace
 from d2lhybrid.hybrid import guard
 from d2lhybrid.hybrid.codegen import python_function
-from d2lhybrid.hybrid.compiler import Program, admitted
+from d2lhybrid.hybrid.compiler import Program
 from d2lhybrid.hybrid.graph import UnsupportedOperation
+from d2lhybrid.hybrid.guard import admitted
 from d2lhybrid.hybrid.recorder import RecordingError
 from d2lhybrid.hybrid.toolchain import CompilationFailed, CompilerNotFound
 

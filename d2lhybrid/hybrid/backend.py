@@ -6,8 +6,9 @@ is compiled. Its entry point is in pyproject.toml, in the group `torch_dynamo_ba
 
 import torch
 
-from .compiler import Program, admitted
+from .compiler import Program
 from .graph import BATCH, Node
+from .guard import admitted
 from .recorder import record
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .codegen import parameters_of
 from .recorder import modules_of
@@ -164,6 +164,32 @@ def reads_training(module):
     code = getattr(type(module).forward, "__code__", None)
     own = type(module).__module__.startswith("torch.nn.modules.")
     return not own or code is None or "training" in code.co_names
+
+
+def is_readable(tensor):
+    """Whether C finds the numbers of a float32 tensor in memory, in order, and as they are."""
+    in_order = tensor.is_cpu and tensor.is_contiguous() and not tensor.is_neg()
+    address = tensor.data_ptr() if in_order else None
+    return in_order and address % 4 == 0 and (address != 0 or tensor.numel() == 0)
+
+
+def admitted(tensor):
+    """The tensor, contiguous; TypeError or RuntimeError for one that cannot be computed with."""
+    if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout is not torch.strided:
+        kind = getattr(tensor, "layout", type(tensor).__name__)
+        raise TypeError(f"an input must be a tensor of the ordinary kind, not {kind}")
+    if tensor.dtype != torch.float32 or not tensor.is_cpu:
+        raise TypeError(
+            "an input must be of type float32 and on the CPU, not "
+            f"{str(tensor.dtype).removeprefix('torch.')} on {tensor.device}"
+        )
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise RuntimeError(
+            "an input requires gradients, which the compiled program would lose; call it under "
+            "torch.no_grad(), or with input.detach()"
+        )
+    tensor = tensor.detach().contiguous().resolve_neg()
+    return tensor.clone() if tensor.data_ptr() % 4 else tensor
 
 
 @cache
