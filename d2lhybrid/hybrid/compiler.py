@@ -50,6 +50,7 @@ class Program:
                 )
         self.table = array([tensor.data_ptr() for tensor in self.parameters])
         self.results = outputs_of(self.graph)
+        self.order = [self.results.index(node) for node in self.graph.outputs]
         self.call_forward = load(self.source + c_entry(self.graph)).call_forward
         self.call_forward.argtypes = [ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_void_p]
 
@@ -66,23 +67,25 @@ class Program:
             raise ValueError(f"the inputs have batches of {' and '.join(map(str, sorted(sizes)))}")
         return sizes.pop() if sizes else 1
 
-    def new_results(self, n):
-        """node -> an empty tensor for it, at batch size n, whatever torch's defaults are."""
-        result_of = {}
-        for node in self.results:
-            sizes = [n if size == BATCH else size for size in node.shape]
-            result_of[node] = torch.empty(sizes, dtype=torch.float32, device="cpu")
-        return result_of
+    def result_shapes(self, n):
+        """The shapes of `results`, at batch size n."""
+        return [[n if size == BATCH else size for size in node.shape] for node in self.results]
+
+    def pack(self, *results):
+        """The tensors for `results`, in the form in which the network returns them."""
+        return self.graph.pack(results[i] for i in self.order)
 
     def __call__(self, *inputs):
         n = self.batch([tensor.shape for tensor in inputs])
-        result_of = self.new_results(n)
-        tensors = [*inputs, *result_of.values()]
+        # whatever torch's defaults are
+        plain = {"dtype": torch.float32, "device": "cpu"}
+        results = [torch.empty(shape, **plain) for shape in self.result_shapes(n)]
+        tensors = [*inputs, *results]
         if not all(map(is_readable, tensors)):  # so it is within some of torch's transformations
             raise RuntimeError("an input, or a new tensor, has no numbers in memory")
         if self.call_forward(n, array([tensor.data_ptr() for tensor in tensors]), self.table):
             raise MemoryError(f"there is no memory for a batch of {n}")
-        return self.graph.pack(result_of[node] for node in self.graph.outputs)
+        return self.pack(*results)
 
 
 class HybridNet:
@@ -106,6 +109,10 @@ class HybridNet:
         self._sources = set()
         self._program_for([admitted(tensor) for tensor in examples])
 
+    @property
+    def compilations(self):
+        return len(self._sources)
+
     def _program_for(self, inputs):
         """Choose, or make, the program for such inputs, and put its guard in front."""
         features = tuple((tensor.dim(), tensor.shape[tensor.dim() > 1 :]) for tensor in inputs)
@@ -115,7 +122,6 @@ class HybridNet:
                 guarded = Guarded(self.net, Program(trace(self.net, *inputs)), self._anew)
                 self._guarded[features] = guarded
                 self._sources.add(guarded.program.source)
-                self.compilations = len(self._sources)
             guarded.expect([tensor.shape for tensor in inputs])
             self.graph, self.source = guarded.program.graph, guarded.program.source
             self.guard, self.holds, self.__call__ = guarded.text, guarded.holds, guarded.call

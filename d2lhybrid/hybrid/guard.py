@@ -71,11 +71,7 @@ class Guarded:
         graph, asked = program.graph, list(conditions(net, program))
         inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]
         self.text = "\n".join([*inputs, *[condition.text for condition in asked]])
-        order = [program.results.index(node) for node in graph.outputs]
-
-        def pack(*results):
-            return graph.pack(results[i] for i in order)
-
+        pack = program.pack if graph.container else None
         rows = array([word for condition in asked for word in condition.words()])
         guard = array(
             [  # a `struct guard`
@@ -83,7 +79,7 @@ class Guarded:
                 addressof(program.table),
                 *(len(graph.inputs), len(program.results), len(asked)),
                 addressof(rows),
-                *(id(self.like), id(pack) if graph.container else None, id(anew)),
+                *(id(self.like), id(pack) if pack else None, id(anew)),
             ]
         )
         # C counts on all that has an address there to live as long as the functions
@@ -104,7 +100,7 @@ class Guarded:
         n = self.program.batch(shapes)
         # one number for all: only shape and type are asked for
         one = torch.zeros((), dtype=torch.float32, device="cpu")
-        likes = [one.expand(result.shape) for result in self.program.new_results(n).values()]
+        likes = [one.expand(shape) for shape in self.program.result_shapes(n)]
         *others, last = shapes
         found = self.like
         for shape in others:
@@ -130,8 +126,9 @@ def conditions(net, program):
             text = f"{name}: has the layers {layers}"
             yield Condition(text, module._modules, None, (*module._modules.values(),))
         for place in (module._parameters, module._buffers):
-            for key in (key for key, value in place.items() if value is None):
-                yield Condition(f"{name}: has no {key}", place, key)
+            for key, value in place.items():
+                if value is None:
+                    yield Condition(f"{name}: has no {key}", place, key)
         if "training" in vars(module) and reads_training(module):
             text = f"{name}: training is {module.training}"
             yield Condition(text, vars(module), "training", module.training)
