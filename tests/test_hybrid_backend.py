@@ -190,6 +190,32 @@ def test_features_that_vary_are_compiled_anew():
         assert torch.equal(fast(torch.ones(shape)), torch.full(shape, 2.0))
 
 
+SIZES_THAT_VARY = [
+    (lambda x, y: (x.relu(), y.tanh()), [((3, 5), (7, 5)), ((4, 5), (6, 5)), ((4, 5), (8, 5))]),
+    (lambda x, y: x + y, [((2, 3, 4), (3, 4)), ((2, 5, 4), (5, 4)), ((3, 6, 4), (6, 4))]),
+    (lambda x, y: x * y, [((2, 2), (2, 2)), ((3, 3), (3, 3)), ((5, 4), (4,)), ((6, 4), (4,))]),
+    (lambda x, y: x + y + x.shape[1], [((2, 3), (2, 3)), ((3, 4), (1, 1)), ((6, 6), (6, 6))]),
+]
+
+
+@pytest.mark.parametrize("dynamic", [None, True, False])
+@pytest.mark.parametrize(("function", "shapes"), SIZES_THAT_VARY)
+def test_several_sizes_that_vary(function, shapes, dynamic):
+    fast = compiled(function, dynamic=dynamic)
+    for pair in shapes:
+        x, y = map(torch.randn, pair)
+        ours, torchs = fast(x, y), function(x, y)
+        both = isinstance(torchs, tuple)
+        assert_close([*ours] if both else ours, [*torchs] if both else torchs, "by torch.compile")
+
+
+@pytest.mark.parametrize("dynamic", [None, True, False])
+def test_a_whole_number_that_varies(dynamic):
+    fast = compiled(lambda x, k: x * k, dynamic=dynamic)
+    for k in (2, 3, 4, 4):
+        assert torch.equal(fast(torch.ones(3, 4), k), torch.full((3, 4), float(k)))
+
+
 def test_tied_weights():
     net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
     net[1].weight = net[0].weight

@@ -11,8 +11,10 @@ import sys
 import tempfile
 import threading
 import time
+from functools import lru_cache, partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -23,12 +25,13 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import TorchFunctionMode
 
 from d2lhybrid import get_net, hybridize, trace
-from d2lhybrid.hybrid import guard
+from d2lhybrid.hybrid import compiler, guard
 from d2lhybrid.hybrid.codegen import python_function
 from d2lhybrid.hybrid.compiler import Program
 from d2lhybrid.hybrid.graph import UnsupportedOperation
 from d2lhybrid.hybrid.guard import admitted
-from d2lhybrid.hybrid.recorder import RecordingError
+from d2lhybrid.hybrid.passes import optimise
+from d2lhybrid.hybrid.recorder import RecordingError, Symbol
 from d2lhybrid.hybrid.toolchain import CompilationFailed, CompilerNotFound
 
 NAN, INF = float("nan"), float("inf")
@@ -700,6 +703,234 @@ def test_a_bound_method(net, x):
     assert_agrees(fast, net, x)
 
 
+# However a function comes to its network.
+
+
+def helper(x, net):
+    return net(x)
+
+
+class Keeper:
+    """No module, but it keeps one."""
+
+    def __init__(self, net):
+        self.net = net
+
+    def __call__(self, x):
+        return self.net(x)
+
+    def predict(self, x):
+        return self.net[2](self.net[1](F.linear(x, self.net[0].weight, self.net[0].bias)))
+
+
+def undecorated(function):
+    def wrapper(*args):
+        return function(*args)
+
+    return wrapper
+
+
+def default_of(net):
+    def function(x, net=net):
+        return net(x)
+
+    return function
+
+
+def nested(net):
+    def inner(x):
+        return net(x)
+
+    return lambda x: inner(x) * 2
+
+
+WAYS = {
+    "no_grad around a function": lambda net: torch.no_grad()(lambda x: net(x)),
+    "no_grad around a method": lambda net: torch.no_grad()(net.forward),
+    "a decorator without a trace": lambda net: undecorated(net),
+    "a partial": lambda net: partial(helper, net=net),
+    "a partial of the network": lambda net: partial(net),
+    "a default argument": default_of,
+    "a helper": nested,
+    "a list": lambda net: lambda x, nets=(net,): nets[0](x),
+    "an object": Keeper,
+    "an object's method": lambda net: Keeper(net).predict,
+    "its parts": lambda net: lambda x, parts=[*net]: parts[2](parts[1](parts[0](x))),
+}
+
+
+@pytest.mark.parametrize("change", [replace_parameter, replace_data, assign_state])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_weight_is_replaced_however_the_network_is_reached(net, x, way, change):
+    function = WAYS[way](net)
+    fast = hybridize(function, x)
+    for _ in range(2):
+        change(net)
+        assert_agrees(fast, function, x)
+    assert fast.holds()
+    assert fast.compilations == 1
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "its parts"])
+def test_a_layer_is_replaced_however_the_network_is_reached(net, x, way):
+    function = WAYS[way](net)
+    fast = hybridize(function, x)
+    for _ in range(2):
+        replace_layer(net)
+        assert_agrees(fast, function, x)
+
+
+def test_tensors_in_variables(x):
+    shift = torch.randn(4)
+    space = {"scale": torch.randn(4), "relu": torch.relu, "gone": None}
+    exec("def inner(x):\n    return relu(x) * scale + len(str(gone))", space)
+    inner = space["inner"]
+
+    def function(x):
+        return inner(x) + shift
+
+    fast = hybridize(function, x)
+    for _ in range(2):
+        space["scale"], shift = torch.randn(4), torch.randn(4)
+        assert_agrees(fast, function, x)
+    assert fast.compilations == 1
+
+
+class Lists(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scales = [torch.randn(4)]
+
+    def forward(self, x):
+        return x * self.scales[0]
+
+
+def dice(kind):
+    return lambda x: x * kind(np.random.rand(4).astype("f"))
+
+
+SCALE = torch.ones(4)
+UNSEEN = [
+    Lists(),
+    lambda x, scale=SCALE: x * scale,
+    partial(lambda x, scale: x * scale, scale=SCALE),
+    dice(torch.from_numpy),
+    dice(torch.Tensor),
+    dice(torch.from_dlpack),
+]
+
+
+@pytest.mark.parametrize("function", UNSEEN)
+def test_a_tensor_that_could_be_replaced_unseen_is_refused(x, function):
+    with pytest.raises(RecordingError, match=r"nothing would be noticed if .* were replaced"):
+        hybridize(function, x)
+
+
+def replaced_during_the_compilation(net, x, change, monkeypatch):
+    """A HybridNet whose network was changed after it was recorded, and before it was compiled."""
+
+    def change_and_optimise(graph):
+        change(net)
+        return optimise(graph)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compiler, "optimise", change_and_optimise)
+        return hybridize(net, x)
+
+
+@pytest.mark.parametrize(
+    "change", [*CLOSED_OVER, lambda net: net.append(nn.Tanh()), lambda net: net.pop(0)]
+)
+def test_what_is_replaced_during_the_compilation_is_noticed(net, x, change, monkeypatch):
+    fast = replaced_during_the_compilation(net, x, change, monkeypatch)
+    assert_agrees(fast, net, x)
+    assert fast.holds()
+
+
+def test_training_that_begins_during_the_compilation(x, monkeypatch):
+    net = nn.Sequential(AsksWhetherItTrains()).eval()
+    fast = replaced_during_the_compilation(net, x, nn.Module.train, monkeypatch)
+    assert_agrees(fast, net, x)
+
+
+def test_a_bias_that_comes_during_the_compilation(x, monkeypatch):
+    net = nn.Linear(4, 4, bias=False)
+
+    def change(net):
+        net.bias = nn.Parameter(torch.randn(4))
+
+    assert_agrees(replaced_during_the_compilation(net, x, change, monkeypatch), net, x)
+
+
+def test_a_profiler_goes_on(net, x):
+    calls = []
+    sys.setprofile(lambda frame, event, argument: calls.append(frame.f_code.co_name))
+    try:
+        hybridize(net, x)
+        calls.clear()
+        dice(str)
+    finally:
+        sys.setprofile(None)
+    assert "dice" in calls
+
+
+# What Python decides on the way, by what a symbol can't refuse to say.
+
+ASKED_IN_VAIN = [
+    lambda x: x * 2 if isinstance(x, torch.Tensor) else x,
+    lambda x: x * 2 if torch.is_tensor(x) else x,
+    lambda x: x * 2 if type(x) is torch.Tensor else x,
+    lambda x: x * 2 if isinstance(x.shape, torch.Size) else x,
+    lambda x: x * 2 if isinstance(x.shape[0], int) else x,
+    lambda x: x * {3: 3.0}.get(x.shape[0], 1.0),
+    lambda x: x * 2 if x.shape[0] in {1, 2, 3} else x,
+    lambda x: x * 2 if f"{x.shape[0]}" == "3" else x,
+    lambda x: x * lru_cache(float)(x.shape[0]),
+    lambda x: (x * 2, x) if repr(x).startswith("tensor") else (x, x),
+    lambda x: x * torch.ops.d2lhybrid_test.relu(x),
+]
+
+
+@torch.library.custom_op("d2lhybrid_test::relu", mutates_args=())
+def leaky(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x > 0, x, x * 0.1)
+
+
+@pytest.mark.parametrize("function", ASKED_IN_VAIN)
+def test_what_would_be_decided_otherwise_is_refused(x, function):
+    with pytest.raises((RecordingError, UnsupportedOperation)):
+        hybridize(function, x)
+
+
+def test_the_error_for_a_recording_that_differs(x):
+    with pytest.raises(RecordingError, match=r"(?s)something else than .* not close.*differen"):
+        hybridize(lambda x: x * 2 if type(x) is torch.Tensor else x, x)
+
+
+def test_a_network_in_autocast_is_compared_in_float32(net, x):
+    with torch.autocast("cpu"):
+        fast = hybridize(net, x)
+    assert_agrees(fast, net, x)
+
+
+class Alpha(nn.Module):
+    def __init__(self, expression):
+        super().__init__()
+        self.alpha = nn.Parameter(torch.tensor(2.0), requires_grad=False)
+        self.forward = lambda x: eval(expression, {"x": x, "alpha": self.alpha, "torch": torch})
+
+
+LOOKED_AT = ["alpha.item()", "float(alpha)", "int(alpha)", "alpha.tolist()", "alpha.numpy()"]
+LOOKED_AT += ["bool(alpha > 3)", "(2.0 in alpha)", "range(3)[alpha.int()]", "alpha.__array__()"]
+LOOKED_AT += ["torch.equal(alpha, alpha)", "torch.allclose(alpha, alpha)", "(1 if alpha else 0)"]
+
+
+@pytest.mark.parametrize("expression", LOOKED_AT)
+def test_values_that_python_looks_at_are_refused(x, expression):
+    with pytest.raises(RecordingError, match="looks at the values of a tensor"):
+        hybridize(Alpha(f"x * {expression}"), x)
+
+
 def test_freed_memory_is_never_read(net, x, collect):
     fast = hybridize(net, x)
     for i in range(12):
@@ -852,10 +1083,10 @@ def test_a_known_batch_does_not_even_leave_the_guard(net, x):
     original = net.forward
     net.forward = lambda x: calls.append(x) or original(x)
     fast = hybridize(net, x)
-    assert len(calls) == 1
+    assert len(calls) == 2, "the recording, and the run that it is compared with"
     for batch in (1, 2, 3, 2, 1):
         fast(torch.ones(batch, 4))
-    assert len(calls) == 1
+    assert len(calls) == 2
 
 
 def test_what_is_shown(net, x):
@@ -1140,9 +1371,9 @@ def test_many_threads_at_once(net):
 
 
 def test_a_new_shape_in_many_threads_is_recorded_once(net):
-    recordings, barrier = [], threading.Barrier(8)
+    runs, barrier = [], threading.Barrier(8)
     original = net.forward
-    net.forward = lambda x: recordings.append(x) or original(x)
+    net.forward = lambda x: runs.append(x) or original(x)
     fast = hybridize(net, torch.ones(2, 4))
 
     def work():
@@ -1154,7 +1385,7 @@ def test_a_new_shape_in_many_threads_is_recorded_once(net):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(recordings) == 2
+    assert [type(x) for x in runs] == 2 * [Symbol, torch.Tensor]
 
 
 def test_a_call_while_the_network_is_recorded(net, x, monkeypatch):

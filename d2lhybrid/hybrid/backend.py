@@ -15,17 +15,20 @@ from .recorder import record
 def backend(graph_module, example_inputs):
     """Compile a graph that torch.compile has captured, for inference on the CPU.
 
-    Its inputs are tensors, the network's parameters among them, and sizes. The first size of a
-    tensor may vary. UnsupportedOperation for what the graph needs and we do not have.
+    Its inputs are tensors, the network's parameters among them, and sizes. One size may vary, the
+    batch: it is the first size of a tensor. For others torch.compile compiles again.
+    UnsupportedOperation for what the graph needs and we do not have.
     """
     # torch.compile keeps with each placeholder a tensor without data, whose sizes say what varies.
     placeholders = graph_module.graph.find_nodes(op="placeholder")
-    inputs = [
-        input_for(node.name, node.meta.get("example_value", example))
+    examples = [
+        node.meta.get("example_value", example)
         for node, example in zip(placeholders, example_inputs)
     ]
+    batch = batch_of(examples)
+    inputs = [input_for(*pair, batch) for pair in zip(placeholders, examples)]
     program = Program(record(graph_module, inputs))
-    tensors = [i for i, node in enumerate(inputs) if node.op == "input"]
+    tensors = [i for i, one in enumerate(inputs) if isinstance(one, Node) and one.op == "input"]
 
     def run(*values):
         return program(*[admitted(values[i]) for i in tensors])
@@ -33,12 +36,33 @@ def backend(graph_module, example_inputs):
     return run
 
 
-def input_for(name, example):
-    """The node for an input of the graph, from an example of it."""
-    if not isinstance(example, torch.Tensor):
-        return Node("batch", name=name)  # a size; whoever computes with it is refused
-    varies = example.dim() > 1 and isinstance(example.shape[0], torch.SymInt)
-    rest = example.shape[1:] if varies else example.shape
-    # Whatever is taken as an int is guarded by torch.compile.
-    shape = (BATCH,) * varies + tuple(map(int, rest))
-    return Node("input", name=name, shape=shape, dtype=example.dtype)
+def batch_of(examples):
+    """What torch.compile calls the size that may vary; None if there is none.
+
+    The first of those with which tensors begin, unless it stands in another place, too.
+    """
+    first, others = [], set()
+    for example in examples:
+        if isinstance(example, torch.Tensor):
+            symbols = [*map(symbol, example.shape)]
+            has_batch = example.dim() > 1
+            first += symbols[:has_batch]
+            others.update(symbols[has_batch:])
+    return next((one for one in first if one is not None and one not in others), None)
+
+
+def symbol(number):
+    return number.node.expr if isinstance(number, torch.SymInt) else None
+
+
+def input_for(placeholder, example, batch):
+    """The node for an input of the graph, or the number that it is, from an example of it."""
+    if isinstance(example, torch.Tensor):
+        varies = batch is not None and example.dim() > 1 and symbol(example.shape[0]) == batch
+        rest = example.shape[1:] if varies else example.shape
+        # What is taken as an int is guarded by torch.compile.
+        shape = (BATCH,) * varies + tuple(map(int, rest))
+        return Node("input", name=placeholder.name, shape=shape, dtype=example.dtype)
+    if batch is not None and symbol(example) == batch:
+        return Node("batch", name=placeholder.name)  # a program that computes with it is refused
+    return int(example) if isinstance(example, torch.SymInt) else float(example)

@@ -10,8 +10,9 @@ from .export import export
 from .graph import BATCH
 from .guard import Guarded, admitted, is_readable
 from .passes import optimise
-from .recorder import trace
+from .recorder import RecordingError, trace
 from .toolchain import array, load
+from .witness import Witness
 
 
 def hybridize(net, *examples):
@@ -19,13 +20,19 @@ def hybridize(net, *examples):
 
     `examples` are float32 tensors like those of later calls; the first size of a tensor with two
     dimensions or more is its batch, and may then be any. What Python decides on the way stays
-    decided; see `trace`. Parameters may change in place, and be replaced; so may layers. Whoever
-    changes anything else hybridizes again: hooks, attributes, layers in a plain list, a parameter
-    that becomes another view of its own memory. `Guarded` says what is looked at. A call takes no
-    part in autocast, forward-mode derivatives, and recordings such as torch.jit.trace makes.
+    decided; see `trace`. The network is run on the examples once more, with numbers, to see that
+    the recording computes the same.
 
-    RecordingError, UnsupportedOperation and ValueError as `trace` raises them; TypeError for
-    other examples, or none; CompilerNotFound where there is no C compiler.
+    Parameters may change in place, and be replaced; so may layers, and tensors in the function's
+    own variables. After any other change, call hybridize again: of hooks, attributes, layers in a
+    plain list, or where a parameter becomes another view of its own memory. `Guarded` says what is
+    looked at. A call takes no part in autocast, forward-mode derivatives, and recordings such as
+    torch.jit.trace makes.
+
+    RecordingError, UnsupportedOperation and ValueError as `trace` raises them; RecordingError, too,
+    where the recording computes something else than the network, or uses a tensor that could be
+    replaced unseen; TypeError for other examples, or none; CompilerNotFound where there is no C
+    compiler.
     """
     if not examples:
         raise TypeError("hybridize needs an example of each argument")
@@ -119,13 +126,53 @@ class HybridNet:
         with self._lock:
             guarded = self._guarded.get(features)
             if guarded is None or not guarded.holds():
-                guarded = Guarded(self.net, Program(trace(self.net, *inputs)), self._anew)
-                self._guarded[features] = guarded
+                guarded = self._guarded[features] = self._record(inputs)
                 self._sources.add(guarded.program.source)
             guarded.expect([tensor.shape for tensor in inputs])
             self.graph, self.source = guarded.program.graph, guarded.program.source
             self.guard, self.holds, self.__call__ = guarded.text, guarded.holds, guarded.call
         return guarded.program
+
+    def _record(self, inputs):
+        """The program for such inputs, behind a guard that knows how the network was."""
+        for _ in range(3):  # a tensor that is replaced just when it is read is seen nowhere
+            with Witness(self.net) as seen:
+                graph = trace(self.net, *inputs)
+            unseen = [node for node in parameters_of(graph) if not seen.places_of(node.value)]
+            if not unseen:
+                break
+        else:
+            raise RecordingError(
+                f"nothing would be noticed if {unseen[0].name or 'a tensor'} ({unseen[0].type}) "
+                "were replaced: no module that was called keeps it, and it is no variable of the "
+                "function. Make it a parameter or a buffer of a module"
+            )
+        guarded = Guarded(seen, Program(graph), self._anew)
+        self._compare(graph, guarded, inputs)
+        return guarded
+
+    def _compare(self, graph, guarded, inputs):
+        """RecordingError where torch, by the graph, computes something else than the network.
+
+        So it is where Python has asked a symbol for what it can't refuse to answer: its type, say.
+        Where the network is being changed meanwhile, the two may differ for that reason.
+        """
+        for _ in range(3):
+            with torch.no_grad(), torch.autocast("cpu", enabled=False):
+                recorded, eager = graph(*inputs), self.net(*inputs)
+            try:
+                torch.testing.assert_close(recorded, eager, rtol=1e-3, atol=1e-5, equal_nan=True)
+            except AssertionError as error:
+                difference = error
+            else:
+                return
+            if not guarded.holds():
+                return
+        raise RecordingError(
+            f"{graph.name} was recorded, and the recording computes something else than "
+            f"{graph.name} itself. Does it decide by the type of its arguments, or by what is not "
+            f"the same in each call? {difference}"
+        ) from None
 
     def _anew(self, *inputs):
         """A call that the guard does not let pass."""

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from .codegen import parameters_of
-from .recorder import modules_of
 from .toolchain import array, load
 
 SOURCE = Path(__file__).with_name("guard.c").read_text(encoding="utf-8")
@@ -66,9 +65,9 @@ class Guarded:
     may come to hold another one, and that is then taken for the first.
     """
 
-    def __init__(self, net, program, anew):
+    def __init__(self, seen, program, anew):
         self.program, self.like = program, {}
-        graph, asked = program.graph, list(conditions(net, program))
+        graph, asked = program.graph, list(conditions(seen, program))
         inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]
         self.text = "\n".join([*inputs, *[condition.text for condition in asked]])
         pack = program.pack if graph.container else None
@@ -108,41 +107,27 @@ class Guarded:
         found[last] = (n, *likes)
 
 
-def conditions(net, program):
-    """The conditions under which the program computes what the network would."""
-    modules = {}  # module -> its name
-    for root in modules_of(net):
-        for name, module in root.named_modules():
-            modules.setdefault(module, name)
+def conditions(seen, program):
+    """The conditions under which the program computes what the network would.
+
+    They say how all was when the recording came by: `seen` is its `Witness`. What has been replaced
+    since then does not fulfil them.
+    """
     for node, tensor in zip(parameters_of(program.graph), program.parameters):
-        for name, place, key in places(modules, node):
-            address, in_order = tensor.data_ptr(), could_turn(tensor)
-            text = f"{name}: lies at {address:#x}" + ", in order" * in_order
-            yield Condition(text, place, key, None, address, in_order)
-    for module, name in modules.items():
-        name = name or type(module).__name__
-        if module._modules or not is_torchs_layer(module):
+        address, in_order = tensor.data_ptr(), could_turn(tensor)
+        for place in seen.places_of(node.value):
+            text = f"{place.name}: lies at {address:#x}" + ", in order" * in_order
+            yield Condition(text, place.dict, place.key, None, address, in_order)
+    for module, was in seen.modules.items():
+        name = was.name or type(module).__name__
+        if was.layers or not is_torchs_layer(module):
             layers = ", ".join(module._modules) or "none"
-            text = f"{name}: has the layers {layers}"
-            yield Condition(text, module._modules, None, (*module._modules.values(),))
-        for place in (module._parameters, module._buffers):
-            for key, value in place.items():
-                if value is None:
-                    yield Condition(f"{name}: has no {key}", place, key)
-        if "training" in vars(module) and reads_training(module):
-            text = f"{name}: training is {module.training}"
-            yield Condition(text, vars(module), "training", module.training)
-
-
-def places(modules, node):
-    """Where modules keep a parameter: a name, a dict and a key. What none keeps, we do."""
-    found = []
-    for module, name in modules.items():
-        for place in (module._parameters, module._buffers, vars(module)):
-            for key, value in place.items():
-                if value is node.value:
-                    found.append((f"{name}.{key}".lstrip("."), place, key))
-    return found or [(node.name or "a tensor", {"tensor": node.value}, "tensor")]
+            yield Condition(f"{name}: has the layers {layers}", module._modules, None, was.layers)
+        for place, key in was.missing:
+            yield Condition(f"{name}: has no {key}", place, key)
+        if was.training is not None and reads_training(module):
+            text = f"{name}: training is {was.training}"
+            yield Condition(text, vars(module), "training", was.training)
 
 
 def could_turn(tensor):

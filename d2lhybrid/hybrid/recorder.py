@@ -11,6 +11,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .graph import BATCH, OPERATIONS, Graph, Node, UnsupportedOperation
+from .witness import variables
 
 NOT_THE_USERS = (str(Path(__file__).parent), str(Path(torch.__file__).parent), copy.__file__)
 
@@ -36,11 +37,12 @@ def trace(function, *examples):
 
 
 def record(function, inputs):
-    """As `trace`, with nodes in place of examples. One that is a 'batch' is no graph input."""
+    """As `trace`, with nodes in place of examples. A 'batch' and a number are no graph inputs."""
     recorder = Recorder(tensor_names(function))
     with recorder:
-        result = function(*[Symbol(node, recorder) for node in inputs])
-    container = type(result) if isinstance(result, (tuple, list)) else None
+        nodes = [one for one in inputs if isinstance(one, Node)]
+        result = function(*[Symbol(one, recorder) if one in nodes else one for one in inputs])
+    container = type(result) if issubclass(type(result), (tuple, list)) else None
     if container not in (None, tuple, list):
         raise RecordingError(f"the program returns a {container.__name__}; use a tuple")
     if container and not result:
@@ -48,7 +50,7 @@ def record(function, inputs):
     outputs = tuple(recorder.node_of(one) for one in (result if container else [result]))
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "program"  # a lambda has none
-    values = tuple(node for node in inputs if node.op == "input")
+    values = tuple(node for node in nodes if node.op == "input")
     return Graph(name, values, tuple(recorder.nodes), outputs, container)
 
 
@@ -63,26 +65,14 @@ def argument_names(function, count):
     return [*named, *[f"x{i}" for i in range(len(named) + 1, count + 1)]][:count]
 
 
-def modules_of(function):
-    """The modules that a function is, belongs to, or mentions."""
-    candidates = (function, getattr(function, "__self__", None), *mentioned(function).values())
-    return [one for one in candidates if isinstance(one, torch.nn.Module)]
-
-
-def mentioned(function):
-    """name -> value, for the variables from outside that a Python function mentions."""
-    if not inspect.isfunction(function):
-        return {}
-    variables = inspect.getclosurevars(function)
-    return {**variables.globals, **variables.nonlocals}
-
-
 def tensor_names(function):
     """id of a tensor -> how the module, or the function, calls it."""
-    named = [*mentioned(function).items()]
-    for module in modules_of(function):
-        named += [*module.named_buffers(), *module.named_parameters()]
-    return {id(value): name for name, value in named if isinstance(value, torch.Tensor)}
+    named = [(name, value) for name, _, value in variables(function)]
+    roots = [function, getattr(function, "__self__", None), *[value for _, value in named]]
+    for root in roots:
+        if issubclass(type(root), torch.nn.Module):
+            named += [*root.named_buffers(), *root.named_parameters()]
+    return {id(value): name for name, value in named if issubclass(type(value), torch.Tensor)}
 
 
 def input_like(name, example):
@@ -112,6 +102,17 @@ ARGUMENTS = {
     "dropout": ("input", "p", "training", "inplace"),
 }
 WITHOUT_EFFECT = {"alpha": 1, "rounding_mode": None, "out": None, "inplace": False, "bias": None}
+# The functions that bear these names in torch. Another library's may bear them, too.
+KNOWN = {
+    vars(home)[wish]
+    for home in (torch, torch._C.TensorBase, torch.Tensor, torch.nn.functional)
+    for name in (*OPERATIONS, *SYNONYMS, *REVERSED, "dropout")
+    for wish in (name, f"__{name}__")
+    if wish in vars(home)
+}
+# What Python asks of a tensor's values. The recording would keep the answer as it is now.
+LOOKS = {"__bool__", "__contains__", "__int__", "__float__", "__index__", "__complex__", "item"}
+LOOKS |= {"tolist", "numpy", "__array__", "is_nonzero", "equal", "allclose"}
 
 
 class Recorder(TorchFunctionMode):
@@ -129,7 +130,14 @@ class Recorder(TorchFunctionMode):
         refuse_change(name)
         operands = [*args, *kwargs.values()]
         if any(isinstance(operand, Symbol) for operand in operands):
+            if function not in KNOWN:
+                raise unsupported(f"{function}" if name.strip("_") in OPERATIONS else name)
             return self.record(name, args, kwargs)
+        if name in LOOKS:
+            raise RecordingError(
+                f"{users_line()} looks at the values of a tensor ({name}), and the recording would "
+                "keep them as they are now; compute with the tensor itself"
+            )
         refuse_change("out=" if kwargs.get("out") is not None else "")
         result = function(*args, **kwargs)
         for one in result if isinstance(result, (tuple, list)) else [result]:
@@ -276,7 +284,18 @@ class Symbol:
         return len(self.shape)
 
     dtype = property(lambda self: self.node.dtype)
-    __hash__ = object.__hash__
+
+    @property
+    def __class__(self):
+        """Where `isinstance` looks. If it said Tensor, C code in torch would read it as one."""
+        raise RecordingError(
+            f"{users_line()} asks a symbol of what type it is; it has a type of its own, so decide "
+            "outside of the recording"
+        )
+
+    def __hash__(self):
+        """As for torch's tensors, which are told apart as objects. Numbers are not."""
+        return object.__hash__(self) if self.node.shape is not None else self._asked_to_hash()
 
 
 def recording(name):
@@ -319,6 +338,7 @@ QUESTIONS = {
     ("for its length or its items", "compute with it as a whole"): ["__len__", "__iter__"],
     ("what it contains", NO_VALUE.format("look at it")): ["__contains__"],
     ("to become a NumPy array", NO_VALUE.format("convert it")): ["__array__", "numpy"],
+    ("whether a set or a dict holds it", NO_VALUE.format("look it up")): ["_asked_to_hash"],
     ("for a copy", "use it as it is, nothing changes it"): ["__copy__", "__deepcopy__"],
 }
 for (question, advice), names in QUESTIONS.items():
@@ -349,7 +369,8 @@ def users_line():
     frame, layer = sys._getframe(1), ""
     while frame.f_back and frame.f_code.co_filename.startswith(NOT_THE_USERS):
         module = frame.f_locals.get("self")
-        if not layer and isinstance(module, torch.nn.Module) and not [*module.children()]:
+        is_module = issubclass(type(module), torch.nn.Module)
+        if not layer and is_module and not [*module.children()]:
             layer = f"{module!r}, called in "
         frame = frame.f_back
     code, place = frame.f_code, f"line {frame.f_lineno}"
