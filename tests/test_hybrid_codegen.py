@@ -2,6 +2,7 @@
 
 import ast
 import random
+import re
 import subprocess
 from functools import cache
 
@@ -21,6 +22,7 @@ from torch import nn
 from d2lhybrid import get_net, run_program, trace
 from d2lhybrid.hybrid import guard
 from d2lhybrid.hybrid.codegen import (
+    PRELUDE,
     c_entry,
     c_source,
     parameters_of,
@@ -28,7 +30,7 @@ from d2lhybrid.hybrid.codegen import (
     python_source,
 )
 from d2lhybrid.hybrid.compiler import Program
-from d2lhybrid.hybrid.graph import UnsupportedOperation
+from d2lhybrid.hybrid.graph import Graph, Node, UnsupportedOperation
 from d2lhybrid.hybrid.passes import fuse, optimise
 from d2lhybrid.hybrid.toolchain import find_compiler
 from d2lhybrid.program import straight_line
@@ -215,6 +217,9 @@ def test_numbers_are_those_of_float32():
 NAMES = "n i j k i0 i1 x_copy y_copy memory parameters dots relu double int register restrict"
 NAMES += " forward main malloc NULL NAN INFINITY ptrdiff_t expf inline _Bool _Complex y0 v1 size_t"
 NAMES += " errno EOF stdin isnan abs MULTIPLY_ADD x y RAND_MAX EXIT_FAILURE HUGE_VALF FP_NAN linux"
+NAMES += (
+    " i6 i17 FP_ILOGB0 FP_ILOGBNAN FP_FAST_FMAF __LINE__ __func__ _Generic __int128 _x __x86_64__"
+)
 
 
 def test_names_of_arguments_that_mean_something_in_c():
@@ -225,6 +230,15 @@ def test_names_of_arguments_that_mean_something_in_c():
     inputs = [torch.full((2, 3), float(i)) for i in range(len(names))]
     ours = Program(trace(space["program"], *inputs))(*inputs)
     assert all(map(torch.equal, ours, space["program"](*inputs)))
+
+
+def test_no_macro_of_c_can_be_the_name_of_a_variable():
+    command = [*find_compiler(), "-std=c99", "-dM", "-E", "-"]
+    text = subprocess.run(command, input=PRELUDE, capture_output=True, text=True, check=True).stdout
+    macros = re.findall(r"#define (\w+) ", text)
+    assert "NAN" in macros
+    graph = Graph("f", tuple(Node("input", name=name) for name in macros), (), ())
+    assert not {*graph.names.values()} & {*macros}
 
 
 class OddNames(nn.Module):

@@ -4,6 +4,7 @@ import copy
 import linecache
 import math
 import operator
+import pickle
 import re
 import threading
 from collections import namedtuple
@@ -27,6 +28,7 @@ def write(text, **names):
     filename = f"<{text}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     space = {"torch": torch, "nn": nn, "F": F, "np": np, "math": math, "copy": copy}
+    space["pickle"] = pickle
     space |= {"w": torch.ones(4, 4), "b": torch.ones(4), "g": torch.tensor([3.0, 1.0, 4.0, 1.5])}
     space |= names
     exec(compile(text, filename, "exec"), space)
@@ -89,12 +91,17 @@ QUESTIONS = [  # statement, how the error names the question
     ("x.numpy()", "to become a NumPy array"),
     ("np.asarray(x)", "to become a NumPy array"),
     ("np.array(x)", "to become a NumPy array"),
-    ("np.ones(4) * x", "to become a NumPy array"),
     ("np.tanh(x)", "to become a NumPy array"),
     ("copy.copy(x)", "for a copy"),
     ("copy.deepcopy([x])", "for a copy"),
+    ("pickle.dumps(x)", "for a copy"),
+    ("isinstance(x, torch.Tensor)", "of what type it is"),
+    ("torch.is_tensor(x)", "of what type it is"),
     ("x.shape[0] == 3", "for a comparison"),
     ("range(x.shape[0])", "for its number"),
+    ("x.shape[0] in {1, 2}", "whether a set or a dict holds it"),
+    ("{1: 2}.get(x.shape[0])", "whether a set or a dict holds it"),
+    ("isinstance(x.shape[0], int)", "of what type it is"),
     ("math.floor(x.size(0))", "for its number"),
 ]
 CHANGES = [
@@ -108,6 +115,7 @@ CHANGES = [
     "x @= w",
     "x[0] = 1",
     "x[:, 0] = y",
+    "del x[0]",
     "x.add_(1)",
     "x.relu_()",
     "x.zero_()",
@@ -223,7 +231,16 @@ UNSUPPORTED = [  # expression, how the error names the operation
     ("x + wide", "add of torch.float32 and torch.float64"),
     ("F.linear(x, wide)", "linear of torch.float32 and torch.float64"),
 ]
-OTHER_KINDS = ["x + [1]", "x + 'a'", "x * 1j", "x * None", "x - np.ones(4)", "{'a': x}", "None"]
+OTHER_KINDS = [
+    "x + [1]",
+    "x + 'a'",
+    "x * 1j",
+    "x * None",
+    "x - np.ones(4)",
+    "np.ones(4) * x",
+    "{'a': x}",
+    "None",
+]
 OTHER_KINDS += ["[(x, y), x]", "pair(x, y)", "'text'"]
 WRONG_SHAPES = [
     ("x + torch.nn.Parameter(three)", "a size of 3 does not go with 4"),
@@ -452,7 +469,10 @@ AGREE = [
     "True * x",
     "x * np.float32(0.5)",
     "x * np.float64(0.1)",
+    "np.float32(0.5) * x",
+    "np.float64(3) / x - np.float64(1)",
     "x * nn.Parameter(g)",
+    "x * g.contiguous() + g.float()",  # each returns its operand
     "torch.add(x, y)",
     "torch.add(input=x, other=y)",
     "torch.add(x, y, alpha=1)",

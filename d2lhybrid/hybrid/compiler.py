@@ -1,6 +1,7 @@
 """`hybridize`: from a network to a compiled function that watches what it relies on."""
 
 import ctypes
+import os
 from threading import RLock
 
 import torch
@@ -11,8 +12,19 @@ from .graph import BATCH
 from .guard import Guarded, admitted, is_readable
 from .passes import optimise
 from .recorder import RecordingError, trace
-from .toolchain import array, load
+from .toolchain import array, load_function
 from .witness import Witness
+
+# Held while a network is recorded and compiled, by one thread at a time; a recording may run
+# anything, even a call that records. A fork waits for it, or the child would: for a thread that
+# the child does not have.
+RECORDING = RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=RECORDING.acquire,
+        after_in_parent=RECORDING.release,
+        after_in_child=RECORDING.release,
+    )
 
 
 def hybridize(net, *examples):
@@ -58,7 +70,7 @@ class Program:
         self.table = array([tensor.data_ptr() for tensor in self.parameters])
         self.results = outputs_of(self.graph)
         self.order = [self.results.index(node) for node in self.graph.outputs]
-        self.call_forward = load(self.source + c_entry(self.graph)).call_forward
+        self.call_forward = load_function(self.source + c_entry(self.graph), "call_forward")
         self.call_forward.argtypes = [ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_void_p]
 
     def batch(self, shapes):
@@ -100,8 +112,8 @@ class HybridNet:
 
     `graph` is what was recorded, after all passes; `source` the C function; `guard` says what is
     asked before each call, to make sure that all is as it was; `holds()` asks this of the network
-    alone. Where it is not, the network is recorded anew; `compilations` counts the different C
-    functions.
+    alone. Where it is not, the network is recorded again; `compilations` counts the different C
+    functions. A copy, or what comes out of a pickle, is compiled when it is first used.
     """
 
     # Python looks up `__call__` in the class. A slot there hands out what this object keeps in
@@ -109,12 +121,25 @@ class HybridNet:
     __slots__ = ("__call__", "__dict__", "__weakref__")
 
     def __init__(self, net, *examples):
-        self.net = net
-        self._takes = len(examples)
-        self._lock = RLock()  # a recording may run anything, even a call
+        inputs = [admitted(tensor) for tensor in examples]
+        self.__setstate__({"net": net, "_shapes": [tensor.shape for tensor in inputs]})
+        self._program_for(inputs)
+
+    def __getstate__(self):
+        return {"net": self.net, "_shapes": self._shapes}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
         self._guarded = {}  # feature shapes -> Guarded
         self._sources = set()
-        self._program_for([admitted(tensor) for tensor in examples])
+        self.__call__ = self._recompile
+
+    def __getattr__(self, name):
+        """What a compilation makes, where there was none yet."""
+        if name not in ("graph", "source", "guard", "holds"):
+            raise AttributeError(f"a HybridNet has no attribute {name!r}")
+        self._program_for([torch.zeros(shape) for shape in self._shapes])
+        return vars(self)[name]
 
     @property
     def compilations(self):
@@ -123,7 +148,7 @@ class HybridNet:
     def _program_for(self, inputs):
         """Choose, or make, the program for such inputs, and put its guard in front."""
         features = tuple((tensor.dim(), tensor.shape[tensor.dim() > 1 :]) for tensor in inputs)
-        with self._lock:
+        with RECORDING:
             guarded = self._guarded.get(features)
             if guarded is None or not guarded.holds():
                 guarded = self._guarded[features] = self._record(inputs)
@@ -147,7 +172,7 @@ class HybridNet:
                 "were replaced: no module that was called keeps it, and it is no variable of the "
                 "function. Make it a parameter or a buffer of a module"
             )
-        guarded = Guarded(seen, Program(graph), self._anew)
+        guarded = Guarded(seen, Program(graph), self._recompile)
         self._compare(graph, guarded, inputs)
         return guarded
 
@@ -174,10 +199,14 @@ class HybridNet:
             f"the same in each call? {difference}"
         ) from None
 
-    def _anew(self, *inputs):
+    def _recompile(self, *inputs, **named):
         """A call that the guard does not let pass."""
-        if len(inputs) != self._takes:
-            raise TypeError(f"arguments in the example: {self._takes}, now: {len(inputs)}")
+        if named:
+            raise TypeError(
+                f"inputs are given in order, not as keyword arguments: {', '.join(named)}"
+            )
+        if len(inputs) != len(self._shapes):
+            raise TypeError(f"expected {len(self._shapes)} input(s), got {len(inputs)}")
         inputs = [admitted(tensor) for tensor in inputs]
         return self._program_for(inputs)(*inputs)
 

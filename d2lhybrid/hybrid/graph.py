@@ -50,10 +50,12 @@ RESERVED = """
     auto break case char const continue default do double else enum extern float for goto if
     inline int long register restrict return short signed sizeof static struct switch typedef
     union unsigned void volatile while _Bool _Complex _Imaginary expf tanhf fabsf fmaf dots add_dots
-    forward malloc free memory main parameters n i i0 i1 i2 i3 i4 i5 ptrdiff_t NAN INFINITY NULL
-    RAND_MAX MB_CUR_MAX EXIT_SUCCESS EXIT_FAILURE HUGE_VAL HUGE_VALF HUGE_VALL FP_NAN FP_INFINITE
-    FP_ZERO FP_SUBNORMAL FP_NORMAL MATH_ERRNO MATH_ERREXCEPT math_errhandling linux unix
+    forward malloc free memory main parameters n i ptrdiff_t NAN INFINITY NULL
+    RAND_MAX MB_CUR_MAX EXIT_SUCCESS EXIT_FAILURE HUGE_VAL HUGE_VALF HUGE_VALL
+    MATH_ERRNO MATH_ERREXCEPT math_errhandling linux unix
 """
+# The same: a loop's counter, a number of math.h's, and what C keeps for itself.
+RESERVED_FORMS = re.compile(r"i\d+|FP_\w+|_[A-Z_]\w+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +186,8 @@ class Graph:
 
         def unique(wish):
             wish = name = re.sub(r"\W|^(?=\d)", "_", wish, flags=re.ASCII)
+            if RESERVED_FORMS.fullmatch(wish):
+                wish = name = f"the_{wish}"
             copies = count(2)
             while name in taken:
                 name = f"{wish}_{next(copies)}"

@@ -48,7 +48,7 @@ struct guard {
     const struct condition *conditions;
     Object *like; /* first input's shape -> second's -> ... -> n, and a tensor like each result */
     Object *pack; /* makes of the results what the network returns; NULL: that is the only one */
-    Object *anew; /* takes over where anything is not as expected */
+    Object *recompile; /* takes over where anything is not as expected */
 };
 
 /* The rules of counting: whoever is handed an object must give it back, or it is kept for ever.
@@ -111,7 +111,7 @@ static int network_holds(const struct guard *g)
 }
 
 /* Whether the program may read an input, or write a result. Then its numbers lie at *address.
-   (Without any, there is no address: `anew` sees to that.) */
+   (Without any, there is no address: `recompile` sees to that.) */
 static int is_readable(Object *x, void **address)
 {
     return is(python.PyObject_Type(x), python.Tensor) &&
@@ -193,7 +193,7 @@ static Object *call(Object *self, Object *const *inputs, ptrdiff_t count, Object
         returned = run(g, inputs, &done);
     if (done || is_interrupted())
         return returned;
-    return python.PyObject_Vectorcall(g->anew, inputs, count, names);
+    return python.PyObject_Vectorcall(g->recompile, inputs, count, names);
 }
 
 static Object *tell_whether_it_holds(Object *self, Object *nothing)

@@ -25,6 +25,7 @@ OBJECTS += ["shape", "dtype", "is_cpu", "requires_grad"]
 OBJECTS += [Tensor.data_ptr, Tensor.is_contiguous, torch.empty_like]
 
 
+MAX_BATCHES = 1000  # sizes that a guard remembers; then it forgets all, and learns again
 READABLE = "on the CPU, in order, without gradients"
 
 
@@ -54,7 +55,7 @@ class Guarded:
     """A program behind a guard.
 
     The guard asks of the network whether its parameters lie where they lay and its layers are
-    those that were recorded, and of each input whether the program can read it. If not, `anew`
+    those that were recorded, and of each input whether the program can read it. If not, `recompile`
     gets the call. `call` is the guarded program, `holds` asks of the network alone, and `text`
     says what is asked.
 
@@ -65,7 +66,7 @@ class Guarded:
     may come to hold another one, and that is then taken for the first.
     """
 
-    def __init__(self, seen, program, anew):
+    def __init__(self, seen, program, recompile):
         self.program, self.like = program, {}
         graph, asked = program.graph, list(conditions(seen, program))
         inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]
@@ -78,11 +79,11 @@ class Guarded:
                 addressof(program.table),
                 *(len(graph.inputs), len(program.results), len(asked)),
                 addressof(rows),
-                *(id(self.like), id(pack) if pack else None, id(anew)),
+                *(id(self.like), id(pack) if pack else None, id(recompile)),
             ]
         )
         # C counts on all that has an address there to live as long as the functions
-        alive = (addressof(guard), guard, rows, asked, program, self.like, pack, anew)
+        alive = (addressof(guard), guard, rows, asked, program, self.like, pack, recompile)
         library = guard_library()
         self.call, self.holds = (
             new_function(addressof(c_void_p.in_dll(library, method)), alive, None)
@@ -97,6 +98,8 @@ class Guarded:
         if any(shape.numel() == 1 for shape in shapes):
             return
         n = self.program.batch(shapes)
+        if len(self.like) == MAX_BATCHES:
+            self.like.clear()
         # one number for all: only shape and type are asked for
         one = torch.zeros((), dtype=torch.float32, device="cpu")
         likes = [one.expand(shape) for shape in self.program.result_shapes(n)]
@@ -123,6 +126,9 @@ def conditions(seen, program):
         if was.layers or not is_torchs_layer(module):
             layers = ", ".join(module._modules) or "none"
             yield Condition(f"{name}: has the layers {layers}", module._modules, None, was.layers)
+        if was.parameters:
+            keys = ", ".join(module._parameters)
+            yield Condition(f"{name}: holds {keys}", module._parameters, None, was.parameters)
         for place, key in was.missing:
             yield Condition(f"{name}: has no {key}", place, key)
         if was.training is not None and reads_training(module):
@@ -157,8 +163,9 @@ def is_readable(tensor):
 
 def admitted(tensor):
     """The tensor, contiguous; TypeError or RuntimeError for one that cannot be computed with."""
-    if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout is not torch.strided:
-        kind = getattr(tensor, "layout", type(tensor).__name__)
+    ordinary = type(tensor) in (Tensor, nn.Parameter)
+    if not ordinary or tensor.layout is not torch.strided:
+        kind = tensor.layout if ordinary else type(tensor).__name__
         raise TypeError(f"an input must be a tensor of the ordinary kind, not {kind}")
     if tensor.dtype != torch.float32 or not tensor.is_cpu:
         raise TypeError(

@@ -4,6 +4,7 @@ import copy
 import inspect
 import linecache
 import sys
+from contextvars import ContextVar
 from numbers import Real
 from pathlib import Path
 
@@ -16,8 +17,19 @@ from .witness import variables
 NOT_THE_USERS = (str(Path(__file__).parent), str(Path(torch.__file__).parent), copy.__file__)
 
 
+RECORDER = ContextVar("recorder", default=None)  # whose recording is under way
+
+
 class RecordingError(RuntimeError):
     """The program asks for something that a recording cannot hold."""
+
+
+def refusal(kind, text):
+    """An error to raise, which the recording remembers."""
+    error, recorder = kind(text), RECORDER.get()
+    if recorder and not recorder.refusal:
+        recorder.refusal = error
+    return error
 
 
 def trace(function, *examples):
@@ -42,6 +54,8 @@ def record(function, inputs):
     with recorder:
         nodes = [one for one in inputs if isinstance(one, Node)]
         result = function(*[Symbol(one, recorder) if one in nodes else one for one in inputs])
+    if recorder.refusal:  # the program has caught it, and has gone on in another way
+        raise recorder.refusal
     container = type(result) if issubclass(type(result), (tuple, list)) else None
     if container not in (None, tuple, list):
         raise RecordingError(f"the program returns a {container.__name__}; use a tuple")
@@ -124,6 +138,15 @@ class Recorder(TorchFunctionMode):
         self.nodes = []
         self.parameters = {}  # id of a tensor -> its node
         self.made = {}  # id -> tensor, for those that were computed during the recording
+        self.refusal = None  # the first error that told the program what cannot be recorded
+
+    def __enter__(self):
+        self.token = RECORDER.set(self)
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        RECORDER.reset(self.token)
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         name, kwargs = function.__name__, kwargs or {}
@@ -134,9 +157,10 @@ class Recorder(TorchFunctionMode):
                 raise unsupported(f"{function}" if name.strip("_") in OPERATIONS else name)
             return self.record(name, args, kwargs)
         if name in LOOKS:
-            raise RecordingError(
+            raise refusal(
+                RecordingError,
                 f"{users_line()} looks at the values of a tensor ({name}), and the recording would "
-                "keep them as they are now; compute with the tensor itself"
+                "keep them as they are now; compute with the tensor itself",
             )
         refuse_change("out=" if kwargs.get("out") is not None else "")
         result = function(*args, **kwargs)
@@ -189,7 +213,7 @@ class Recorder(TorchFunctionMode):
         """The node of an operand: of a symbol its own, of a number or a tensor a new one."""
         if isinstance(value, Symbol):
             if value.recorder is not self:
-                raise RecordingError(f"{users_line()} uses a symbol of another recording")
+                raise refusal(RecordingError, f"{users_line()} uses a symbol of another recording")
             if value.node.op == "batch":
                 raise unsupported("the batch size as a number")
             return value.node
@@ -199,11 +223,14 @@ class Recorder(TorchFunctionMode):
             return self.nodes[-1]
         if not isinstance(value, torch.Tensor):
             kind = type(value).__name__
-            raise RecordingError(f"{users_line()} computes with a {kind}; use numbers and tensors")
+            raise refusal(
+                RecordingError, f"{users_line()} computes with a {kind}; use numbers and tensors"
+            )
         if id(value) in self.made or value.grad_fn is not None:
-            raise RecordingError(
+            raise refusal(
+                RecordingError,
                 f"a tensor was computed from other tensors alone, in {users_line()}; it would be "
-                "kept as it is now. Compute it from the inputs, or hold it in a parameter"
+                "kept as it is now. Compute it from the inputs, or hold it in a parameter",
             )
         if id(value) not in self.parameters:
             name = self.names.get(id(value), "")
@@ -244,6 +271,8 @@ def broadcast(shapes):
 
 class Symbol:
     """Stands for a value that is not there yet. Computing with it adds to the recording."""
+
+    __array_priority__ = 1000  # as torch's: a number of NumPy's on the left leaves it to us
 
     def __init__(self, node, recorder):
         self.node, self.recorder = node, recorder
@@ -288,9 +317,10 @@ class Symbol:
     @property
     def __class__(self):
         """Where `isinstance` looks. If it said Tensor, C code in torch would read it as one."""
-        raise RecordingError(
+        raise refusal(
+            RecordingError,
             f"{users_line()} asks a symbol of what type it is; it has a type of its own, so decide "
-            "outside of the recording"
+            "outside of the recording",
         )
 
     def __hash__(self):
@@ -314,7 +344,7 @@ def refusing(question, advice):
     """The method for a question that only a value can answer."""
 
     def method(self, *others, **options):
-        raise RecordingError(f"{users_line()} asks a symbol {question}; {advice}")
+        raise refusal(RecordingError, f"{users_line()} asks a symbol {question}; {advice}")
 
     return method
 
@@ -324,12 +354,13 @@ BINARY += ["and", "or", "xor", "lshift", "rshift"]
 UNARY = ["neg", "pos", "abs", "invert", "round"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 NUMBER = ["__int__", "__float__", "__index__", "__complex__"]
-IN_PLACE = {f"__i{name}__" for name in BINARY} | {"__setitem__", "__set__", "out="}
+IN_PLACE = {f"__i{name}__" for name in BINARY} | {"__setitem__", "__delitem__", "__set__", "out="}
 for name in [*BINARY, *[f"r{name}" for name in BINARY], *UNARY, "getitem"]:
     setattr(Symbol, f"__{name}__", recording(f"__{name}__"))
 for name in IN_PLACE - {"__set__", "out="}:
     setattr(Symbol, name, recording(name))
 
+COPIES = ["__copy__", "__deepcopy__", "__reduce_ex__"]
 NO_VALUE = "it has no value yet, so {} outside of the recording"
 QUESTIONS = {
     ("whether it is true", NO_VALUE.format("decide")): ["__bool__"],
@@ -339,7 +370,7 @@ QUESTIONS = {
     ("what it contains", NO_VALUE.format("look at it")): ["__contains__"],
     ("to become a NumPy array", NO_VALUE.format("convert it")): ["__array__", "numpy"],
     ("whether a set or a dict holds it", NO_VALUE.format("look it up")): ["_asked_to_hash"],
-    ("for a copy", "use it as it is, nothing changes it"): ["__copy__", "__deepcopy__"],
+    ("for a copy", "use it as it is, nothing changes it"): COPIES,
 }
 for (question, advice), names in QUESTIONS.items():
     for name in names:
@@ -352,15 +383,17 @@ for (question, advice), names in QUESTIONS.items():
 def refuse_change(name):
     """RecordingError where a method's name says that it changes a tensor."""
     if name in IN_PLACE or (name.endswith("_") and not name.endswith("__")):
-        raise RecordingError(
+        raise refusal(
+            RecordingError,
             f"{users_line()} changes a tensor in place ({name}), which a recording cannot hold; "
-            "make a new one instead"
+            "make a new one instead",
         )
 
 
 def unsupported(name, advice=""):
-    return UnsupportedOperation(
-        f"{name} in {users_line()} is not supported{advice}; supported are {', '.join(OPERATIONS)}"
+    return refusal(
+        UnsupportedOperation,
+        f"{name} in {users_line()} is not supported{advice}; supported are {', '.join(OPERATIONS)}",
     )
 
 

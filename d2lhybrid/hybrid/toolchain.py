@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 # or x * x - x * x might not be 0. -fPIC: a library may be loaded anywhere in memory.
 FLAGS = ["-std=c99", "-O3", "-fopenmp-simd", "-ffp-contract=off"]
 SHARED = ["-shared", "-fPIC"]
+TIME_LIMIT = 600  # seconds; a network of a thousand operations takes about a minute
 
 
 class CompilerNotFound(RuntimeError):
@@ -28,7 +29,10 @@ class CompilationFailed(RuntimeError):
 def find_compiler():
     """The command that runs the C compiler, as a list: the variable CC, or cc, gcc or clang."""
     if command := os.environ.get("CC"):
-        return shlex.split(command)
+        try:
+            return shlex.split(command)
+        except ValueError as error:
+            raise CompilerNotFound(f"CC is no command: {command!r}: {error}") from None
     for name in ("cc", "gcc", "clang"):
         if shutil.which(name):
             return [name]
@@ -51,13 +55,22 @@ def run_compiler(*arguments):
     """Run the compiler, without a shell. CompilationFailed with what it says, where it fails."""
     command = [*find_compiler(), *map(str, arguments)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT
+        )
+    except subprocess.TimeoutExpired:
+        raise CompilationFailed(
+            f"{shlex.join(command)} had not ended after {TIME_LIMIT} seconds; does CC name a "
+            "compiler?"
+        ) from None
     except OSError as error:
         raise CompilerNotFound(
             f"the C compiler {command[0]!r} could not be run: {error}"
         ) from error
     if done.returncode != 0:
-        raise CompilationFailed(f"{shlex.join(command)} failed:\n{done.stderr}")
+        raise CompilationFailed(
+            f"{shlex.join(command)} failed with status {done.returncode}:\n{done.stderr}"
+        )
 
 
 @cache
@@ -66,11 +79,30 @@ def load(source):
 
     The same source is compiled once. Once it is loaded, the file is no longer needed.
     """
-    with TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as folder:
-        code, library = Path(folder, "forward.c"), Path(folder, "forward.so")
-        code.write_text(source)
-        run_compiler(*flags(), *SHARED, "-o", library, code, "-lm")
-        return ctypes.CDLL(str(library))
+    try:
+        with TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as folder:
+            code, library = Path(folder, "forward.c"), Path(folder, "forward.so")
+            code.write_text(source)
+            run_compiler(*flags(), *SHARED, "-o", library, code, "-lm")
+            return ctypes.CDLL(str(library))
+    except OSError as error:
+        raise unusable(error) from error
+
+
+def load_function(source, name):
+    """The function of that name in C source, compiled."""
+    try:
+        return getattr(load(source), name)
+    except AttributeError as error:
+        raise unusable(error) from error
+
+
+def unusable(error):
+    return CompilationFailed(
+        f"{error}. Does the variable CC name a C compiler for this machine? Can files be written "
+        "to the folder for temporary files, and programs be run from there? If not, let the "
+        "variable TMPDIR name another"
+    )
 
 
 def array(words):

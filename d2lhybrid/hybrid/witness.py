@@ -19,6 +19,7 @@ class Seen(NamedTuple):
 
     name: str  # within the outermost module
     layers: tuple[nn.Module, ...]
+    parameters: tuple[Tensor, ...]  # of a list or dict of parameters, which others may join
     missing: tuple[tuple[dict, str], ...]  # dict[key] is None, such as the bias of a layer
     training: bool | None  # None where the module does not keep it
 
@@ -49,7 +50,9 @@ def seen(module, name):
     kept = (module._parameters, module._buffers)
     missing = [(place, key) for place in kept for key, value in [*place.items()] if value is None]
     layers, training = tuple(module._modules.values()), vars(module).get("training")
-    return Seen(name, layers, tuple(missing), training)
+    is_list = isinstance(module, (nn.ParameterList, nn.ParameterDict))
+    parameters = tuple(module._parameters.values()) if is_list else ()
+    return Seen(name, layers, parameters, tuple(missing), training)
 
 
 class Witness:
