@@ -16,7 +16,6 @@ import pytest
 import torch
 
 from d2lhybrid import get_net, selftest, stopwatch
-from d2lhybrid.agreement import difference
 from d2lhybrid.bench import compiled_ways, torch_ways
 from d2lhybrid.comparison import CandidateError, compare, recipe
 from d2lhybrid.limits import TIMES
@@ -392,88 +391,6 @@ def test_whether_the_compilers_cache_was_cold(clock, monkeypatch):
     candidates["c"] = compiling("fxgraph_cache_hit")
     said = [r.built_in for r in compare(candidates, clock=clock)]
     assert said == ["", "cold process, cold cache", "warm process, warm cache"]
-
-
-# The same result ----------------------------------------------------------------------------
-
-
-def torch_tensor(values, name):
-    import torch
-
-    return torch.tensor(values, dtype=getattr(torch, name))
-
-
-AGREEING = [
-    (1, 1),
-    (1.0, 1.0 + 1e-12),
-    (float("nan"), float("nan")),
-    (inf, inf),
-    ("text", "text"),
-    (None, None),
-    ([1, (2.0, {"x": 3})], [1, (2.0, {"x": 3})]),
-    ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
-    (1 + 2j, 1 + 2j),
-]
-DIFFERING = [
-    (1.0, 1.0 + 1e-9, "largest difference is 1e-09"),
-    (1, 2, "1 against 2"),
-    (float("nan"), 1.0, "difference is nan"),
-    (inf, -inf, "difference is inf"),
-    (1.0, "text", "1.0 against 'text'"),
-    ([1, 2], [1], "2 values against 1"),
-    (None, 1.0, "None against 1.0"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), AGREEING)
-def test_results_that_agree(a, b):
-    assert difference(a, b) == ""
-
-
-@pytest.mark.parametrize(("a", "b", "text"), DIFFERING)
-def test_results_that_differ(a, b, text):
-    assert text in difference(a, b)
-
-
-# the values, the format, how far off agrees, how far off differs
-TOLERANCES = [
-    ("float64", 1e-11, 1e-9),
-    ("float32", 1e-5, 1e-4),
-    ("float16", 5e-3, 5e-2),
-    ("bfloat16", 2e-2, 2e-1),
-]
-
-
-@pytest.mark.parametrize(("name", "little", "much"), TOLERANCES)
-def test_the_tolerance_is_the_formats(name, little, much):
-    one = torch_tensor([1.0, 0.0, float("nan"), inf], name)
-    assert difference(one + little * torch_tensor([0, 1, 0, 0], name), one) == ""
-    said = difference(one + much * torch_tensor([0, 1, 0, 0], name), one)
-    assert name in said
-    assert "largest difference" in said
-    assert difference(one + much, one, tolerance=1.0) == ""
-    assert "nan" in difference(torch_tensor([1.0, 0.0, 0.0, inf], name), one)
-
-
-def test_arrays_of_several_frameworks():
-    import numpy
-    import torch
-
-    x = torch.randn(3, 2, requires_grad=True)
-    assert difference(x, x.detach().numpy()) == ""
-    assert difference([x.detach().double().numpy() + 1e-6], x) == ""  # the coarser format counts
-    assert difference(torch.tensor(2.0), 2.0) == ""
-    assert difference(numpy.arange(3), torch.arange(3)) == ""
-    assert "shape (3, 2) against (2, 3)" in difference(x, x.T)
-    assert difference(numpy.arange(3), numpy.zeros(3, int)) == "the values differ"
-
-    class FromMXNet:
-        shape, dtype = (2,), numpy.float32
-
-        def asnumpy(self):
-            return numpy.ones(2, "float32")
-
-    assert difference(FromMXNet(), torch.ones(2)) == ""
 
 
 # Bad input ----------------------------------------------------------------------------------
