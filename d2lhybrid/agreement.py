@@ -2,6 +2,9 @@
 
 import cmath
 import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from numbers import Number
 
 # The distance from 1 to the next number, by the name of the format.
 EPSILON = {
@@ -17,39 +20,50 @@ EPSILON = {
 def difference(result, expected, tolerance=None):
     """How two results differ, in words; '' where they agree.
 
-    A result is a number, an array or tensor of any framework, a list, tuple or dict of results,
-    or anything that has `==`. Floating-point numbers agree where they differ by no more than
-    `tolerance` times the largest number among them. A sum that is computed in another order
-    comes out a few roundings away; left open, the tolerance is the rounding error of the coarser
-    of the two formats to the power 2/3: 2.4e-5 for float32, 0.01 for float16.
+    A result is a number, an array or tensor of any framework, a list, tuple, dict or dataclass
+    of results, or anything that has `==`. Floating-point numbers agree where they differ by no
+    more than `tolerance` times the largest number of their array. A sum that is computed in
+    another order comes out a few roundings away; left open, the tolerance is the rounding error
+    of the coarser of the two formats to the power 2/3: 2.4e-5 for float32, 0.01 for float16.
+
+    Parts are compared with parts: of dicts by their keys, in any order, of dataclasses of one
+    type by their fields, of lists and tuples, named ones too, by their positions. A list may
+    agree with a tuple, since frameworks return now one, now the other; but `[x]` never with `x`.
     """
-    ours, theirs = _leaves(result), _leaves(expected)
-    if len(ours) != len(theirs):
-        return f"{len(ours)} values against {len(theirs)}"
-    found = (_leaf_difference(a, b, tolerance) for a, b in zip(ours, theirs))
-    return next(filter(None, found), "")
+    kind, ours = _parts(result)
+    other_kind, theirs = _parts(expected)
+    if kind is not other_kind:
+        return f"{type(result).__name__} against {type(expected).__name__}"
+    if ours is None:
+        return _leaf_difference(result, expected, tolerance)
+    if ours.keys() != theirs.keys():
+        if kind is list:
+            return f"{len(ours)} values against {len(theirs)}"
+        return f"keys {[*ours]} against {[*theirs]}"
+    for key, part in ours.items():
+        if text := difference(part, theirs[key], tolerance):
+            return text
+    return ""
 
 
-def _leaves(result):
-    """The numbers and arrays of a nested result, in order."""
-    if isinstance(result, dict):
-        result = [result[key] for key in sorted(result, key=str)]
+def _parts(result):
+    """What kind of result it is, which another one must be, too; and its parts, if it has any."""
+    if isinstance(result, Mapping):
+        return dict, result
     if isinstance(result, (list, tuple)):
-        return [leaf for part in result for leaf in _leaves(part)]
-    return [result]
+        return list, dict(enumerate(result))
+    if is_dataclass(result) and not isinstance(result, type):
+        return type(result), {field.name: getattr(result, field.name) for field in fields(result)}
+    return Number if isinstance(result, Number) or hasattr(result, "shape") else object, None
 
 
 def _leaf_difference(a, b, tolerance):
     if hasattr(a, "shape") or hasattr(b, "shape"):
         return _array_difference(a, b, tolerance)
     if isinstance(a, (float, complex)) or isinstance(b, (float, complex)):
-        try:
-            gap, largest = abs(a - b), max(abs(a), abs(b))
-        except TypeError:
-            return f"{a!r} against {b!r}"
         if a == b or (cmath.isnan(a) and cmath.isnan(b)):  # equal infinities among them
             return ""
-        return _verdict(gap, largest, "float64", tolerance)
+        return _verdict(abs(a - b), max(abs(a), abs(b)), "float64", tolerance)
     return "" if a == b else f"{a!r} against {b!r}"
 
 

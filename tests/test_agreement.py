@@ -1,12 +1,28 @@
 """Do two results agree? Cases of all kinds, and of the number formats' rounding."""
 
-from math import inf
+from collections import namedtuple
+from dataclasses import dataclass
+from math import inf, nan
+from types import MappingProxyType
 
 import numpy
 import pytest
 import torch
 
 from d2lhybrid.agreement import difference
+
+Pair = namedtuple("Pair", "x y")
+
+
+@dataclass
+class Output:
+    x: object
+    y: object
+
+
+@dataclass
+class OtherOutput(Output):
+    pass
 
 
 def torch_tensor(values, name):
@@ -16,22 +32,42 @@ def torch_tensor(values, name):
 AGREEING = [
     (1, 1),
     (1.0, 1.0 + 1e-12),
-    (float("nan"), float("nan")),
+    (nan, float("nan")),
     (inf, inf),
     ("text", "text"),
     (None, None),
     ([1, (2.0, {"x": 3})], [1, (2.0, {"x": 3})]),
     ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
     (1 + 2j, 1 + 2j),
+    ([1.0, (2.0,)], (1.0, [2.0])),  # where torch returns a tuple, others return a list
+    (Pair(1.0, 2.0), (1.0, 2.0)),
+    ({"x": 1.0}, MappingProxyType({"x": 1.0})),
+    (Output(torch.ones(2), [1]), Output(torch.ones(2), (1,))),
+    (Output, Output),
+    ([], ()),
 ]
 DIFFERING = [
     (1.0, 1.0 + 1e-9, "largest difference is 1e-09"),
     (1, 2, "1 against 2"),
-    (float("nan"), 1.0, "difference is nan"),
+    (nan, 1.0, "difference is nan"),
     (inf, -inf, "difference is inf"),
-    (1.0, "text", "1.0 against 'text'"),
+    (1.0, "text", "float against str"),
     ([1, 2], [1], "2 values against 1"),
-    (None, 1.0, "None against 1.0"),
+    (None, 1.0, "NoneType against float"),
+    (None, torch.tensor(nan), "NoneType against Tensor"),
+    ((torch.ones(2),), torch.ones(2), "tuple against Tensor"),
+    ([1.0, 2.0], torch.tensor([1.0, 2.0]), "list against Tensor"),
+    ({"x": 1.0, "y": 2.0}, {"p": 1.0, "q": 2.0}, "keys ['x', 'y'] against ['p', 'q']"),
+    ({"x": 1.0}, {}, "keys ['x'] against []"),
+    ({1: 1.0}, {"1": 1.0}, "keys [1] against ['1']"),
+    ({"x": 1.0, "y": 2.0}, {"x": 2.0, "y": 1.0}, "largest difference is 1,"),
+    ({0: 1.0}, [1.0], "dict against list"),
+    ({}, [], "dict against list"),
+    ([[1, 2], [3]], [1, [2, 3]], "list against int"),
+    ([[1], []], [[], [1]], "1 values against 0"),
+    (Output(1.0, 2.0), Output(1.0, 3.0), "largest difference is 1,"),
+    (Output(1.0, 2.0), OtherOutput(1.0, 2.0), "Output against OtherOutput"),
+    (Output(1.0, 2.0), (1.0, 2.0), "Output against tuple"),
 ]
 
 
@@ -56,7 +92,7 @@ TOLERANCES = [
 
 @pytest.mark.parametrize(("name", "little", "much"), TOLERANCES)
 def test_the_tolerance_is_the_formats(name, little, much):
-    one = torch_tensor([1.0, 0.0, float("nan"), inf], name)
+    one = torch_tensor([1.0, 0.0, nan, inf], name)
     assert difference(one + little * torch_tensor([0, 1, 0, 0], name), one) == ""
     said = difference(one + much * torch_tensor([0, 1, 0, 0], name), one)
     assert name in said
@@ -68,7 +104,7 @@ def test_the_tolerance_is_the_formats(name, little, much):
 def test_arrays_of_several_frameworks():
     x = torch.randn(3, 2, requires_grad=True)
     assert difference(x, x.detach().numpy()) == ""
-    assert difference([x.detach().double().numpy() + 1e-6], x) == ""  # the coarser format counts
+    assert difference(x.detach().double().numpy() + 1e-6, x) == ""  # the coarser format counts
     assert difference(torch.tensor(2.0), 2.0) == ""
     assert difference(numpy.arange(3), torch.arange(3)) == ""
     assert "shape (3, 2) against (2, 3)" in difference(x, x.T)
