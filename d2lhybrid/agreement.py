@@ -2,12 +2,15 @@
 
 import cmath
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from numbers import Number
 
 # The distance from 1 to the next number, by the name of the format.
 EPSILON = {
+    "float8_e5m2": 2**-2,
+    "float8_e4m3": 2**-3,
     "bfloat16": 2**-7,
     "float16": 2**-10,
     "float32": 2**-23,
@@ -15,6 +18,8 @@ EPSILON = {
     "float64": 2**-52,
     "complex128": 2**-52,
 }
+
+PIECE = 2**16  # numbers compared at once: large results would take many times their memory
 
 
 def difference(result, expected, tolerance=None):
@@ -78,13 +83,15 @@ def _array_difference(a, b, tolerance):
     if not floating:
         return "" if (a == b).all() else "the values differ"
     wide = "complex128" if "complex" in "".join(names) else "float64"
-    a, b = a.astype(wide), b.astype(wide)
-    with numpy.errstate(invalid="ignore"):
-        same = (a == b) | (numpy.isnan(a) & numpy.isnan(b))  # equal infinities among them
-        gaps = numpy.where(same, 0.0, numpy.abs(a - b))
-    sizes = numpy.abs(numpy.concatenate([a.ravel(), b.ravel()]))
-    largest = sizes[numpy.isfinite(sizes)].max(initial=0.0)
-    gap = float(gaps.max(initial=0.0))  # not a number where only one of the two is
+    gaps, largest = [], 0.0
+    for start in range(0, a.size, PIECE):
+        x, y = (array.flat[start : start + PIECE].astype(wide) for array in (a, b))
+        with numpy.errstate(invalid="ignore"):
+            same = (x == y) | (numpy.isnan(x) & numpy.isnan(y))  # equal infinities among them
+            gaps.append(numpy.where(same, 0.0, numpy.abs(x - y)).max())
+        sizes = numpy.abs(numpy.concatenate([x, y]))
+        largest = sizes[numpy.isfinite(sizes)].max(initial=largest)
+    gap = float(numpy.max(gaps, initial=0.0))  # not a number where only one of the two is
     return _verdict(gap, float(largest), max(floating, key=EPSILON.get), tolerance)
 
 
@@ -108,10 +115,11 @@ def _format(array):
 def _as_numpy(array):
     import numpy
 
-    if hasattr(array, "detach"):  # a torch tensor, perhaps on a GPU
-        array = array.detach().cpu()
-        if "bfloat16" in str(array.dtype):  # NumPy has no such format
+    torch = sys.modules.get("torch")
+    if torch and isinstance(array, torch.Tensor):
+        if array.dtype.is_floating_point and array.dtype.itemsize < 4:  # NumPy lacks some of these
             array = array.float()
+        array = array.numpy(force=True)  # wherever and however it is kept
     if hasattr(array, "asnumpy"):  # MXNet
         array = array.asnumpy()
     return numpy.asarray(array)

@@ -1,5 +1,6 @@
 """Do two results agree? Cases of all kinds, and of the number formats' rounding."""
 
+import tracemalloc
 from collections import namedtuple
 from dataclasses import dataclass
 from math import inf, nan
@@ -87,6 +88,8 @@ TOLERANCES = [
     ("float32", 1e-5, 1e-4),
     ("float16", 5e-3, 5e-2),
     ("bfloat16", 2e-2, 2e-1),
+    ("complex64", 1e-5, 1e-4),
+    ("complex128", 1e-11, 1e-9),
 ]
 
 
@@ -113,7 +116,40 @@ def test_arrays_of_several_frameworks():
     class FromMXNet:
         shape, dtype = (2,), numpy.float32
 
+        def detach(self):
+            return self
+
         def asnumpy(self):
             return numpy.ones(2, "float32")
 
     assert difference(FromMXNet(), torch.ones(2)) == ""
+
+
+# as torch keeps it, the same values plainly
+FORMS = [
+    (torch.tensor([1 + 2j]).conj(), numpy.array([1 - 2j])),
+    (torch.tensor([1 + 2j]).conj().imag, torch.tensor([-2.0])),  # negated when it is read
+    (torch.tensor(1.1).to(torch.float8_e5m2), torch.tensor(1.1)),
+    (torch.tensor(1.1).to(torch.float8_e4m3fn), torch.tensor(1.1)),
+]
+
+
+@pytest.mark.parametrize(("form", "plain"), FORMS)
+def test_tensors_that_numpy_does_not_know(form, plain):
+    assert difference(form, plain) == ""
+    assert "largest difference" in difference(form, -plain)
+
+
+def test_large_results_are_compared_piece_by_piece():
+    ours = numpy.ones((1000, 2000), "float32")
+    theirs = torch.ones(2000, 1000).T  # in another order in memory
+    tracemalloc.start()
+    assert difference(ours, theirs) == ""
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < ours.nbytes
+    theirs[-1, -1] = nan
+    assert "difference is nan" in difference(ours, theirs)
+    ours[0, 0] = 5.0
+    theirs[-1, -1] = 3.0
+    assert "difference is 4, and 0.00012 is allowed" in difference(ours, theirs)
