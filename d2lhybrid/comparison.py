@@ -9,6 +9,7 @@ begins with a call that is not timed, or whoever runs after a twin finds its dat
 """
 
 import sys
+from math import inf
 from time import perf_counter
 
 from .agreement import difference
@@ -73,7 +74,8 @@ def compare(
             runners[label] = Runner(label, candidate, args, synchronize or wait_for_gpus, clock)
         base = runners[next(iter(runners)) if baseline is None else baseline]
         if check is not False:
-            _check_results(runners.values(), base, None if check is True else check)
+            others = [runner for runner in runners.values() if runner is not base]
+            _check_results(others, base, None if check is True else check)
 
         rounds = Rounds(list(runners.values()), base)
         limit = max(time_limit, MIN_ROUNDS * rounds.shortest())
@@ -120,16 +122,25 @@ def _check_input(candidates, baseline, min_effect, time_limit):
         raise ValueError(f"the baseline {baseline!r} is none of {quoted(candidates)}")
     if not 0 <= min_effect < 1:
         raise ValueError(f"min_effect is a share, 0.01 for 1 %, and cannot be {min_effect!r}")
-    if not time_limit > 0:
-        raise ValueError(f"time_limit is in seconds, above 0, and cannot be {time_limit!r}")
+    if not 0 < time_limit < inf:
+        raise ValueError(
+            f"time_limit is in seconds, above 0 and finite, and cannot be {time_limit!r}"
+        )
 
 
 def _check_results(runners, base, tolerance):
+    without = "check=False compares their times all the same"
     for runner in runners:
-        if text := difference(runner.result, base.result, tolerance):
+        try:
+            text = difference(runner.result, base.result, tolerance)
+        except Exception as error:
+            raise TypeError(
+                f"what {runner.label!r} and {base.label!r} return cannot be compared "
+                f"({type(error).__name__}: {error}); {without}"
+            ) from error
+        if text:
             raise ValueError(
-                f"{runner.label!r} does not return what {base.label!r} returns: {text}; "
-                "check=False compares their times all the same"
+                f"{runner.label!r} does not return what {base.label!r} returns: {text}; {without}"
             )
 
 

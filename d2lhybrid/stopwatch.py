@@ -5,6 +5,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import repeat
+from numbers import Integral
 from random import Random
 
 BLOCK = 0.3e-3  # seconds: 1000 times what the clock needs, far below a scheduler's time slice
@@ -47,8 +48,13 @@ def repeated(function, times):
     """A candidate for `compare` one call of which is `times` calls, so that its time is shared.
 
     For what can only be timed inside another language: a loop in C, of which the Python around
-    it is then a small part.
+    it is then a small part. TypeError where `function` is not callable, ValueError where `times`
+    is not a whole number above 0.
     """
+    if not callable(function):
+        raise TypeError(f"repeated needs a function, and got {function!r}")
+    if not isinstance(times, Integral) or times < 1:
+        raise ValueError(f"repeated needs a whole number of calls, 1 or more, not {times!r}")
     return Repeated(function, times)
 
 

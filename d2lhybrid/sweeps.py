@@ -123,6 +123,7 @@ def sweep(candidates, make_args, sizes, progress=None, **options):
     """
     if not callable(make_args):
         raise TypeError(f"make_args must be a function from a size to arguments, not {make_args!r}")
+    sizes = [n.item() if hasattr(n, "item") else n for n in sizes]  # JSON takes Python's alone
     sizes = list(dict.fromkeys(sizes))
     if not sizes or not all(isinstance(n, (int, float)) and n > 0 for n in sizes):
         raise ValueError(f"sizes must be numbers above 0, one at least, not {sizes!r}")

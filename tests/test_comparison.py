@@ -12,6 +12,7 @@ from math import comb, exp, inf, log
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy
 import pytest
 import torch
 
@@ -411,6 +412,21 @@ def works_until(clock, end):
     return run
 
 
+def cycle():
+    ring = []
+    ring.append(ring)
+    return ring
+
+
+def sparse():
+    return torch.eye(2).to_sparse()
+
+
+def returning(clock, make):
+    """Two candidates that return what `make` makes, each its own."""
+    return {"a": clock.work(1e-3, make()), "b": clock.work(1e-3, make())}
+
+
 # what is asked of compare, the error, what its message must name
 BAD = [
     (lambda c: compare([fails, fails]), TypeError, "a dict from labels to callables, not"),
@@ -422,6 +438,11 @@ BAD = [
     (lambda c: compare(two(c), min_effect=1), ValueError, "cannot be 1"),
     (lambda c: compare(two(c), min_effect=-0.1), ValueError, "cannot be -0.1"),
     (lambda c: compare(two(c), time_limit=0), ValueError, "in seconds, above 0"),
+    (lambda c: compare(two(c, x=fails), time_limit=inf), ValueError, "finite, and cannot be inf"),
+    (lambda c: repeated(fails, 0), ValueError, "a whole number of calls, 1 or more, not 0"),
+    (lambda c: repeated(fails, -1), ValueError, "1 or more, not -1"),
+    (lambda c: repeated(fails, 1.5), ValueError, "1 or more, not 1.5"),
+    (lambda c: repeated(3, 16), TypeError, "repeated needs a function, and got 3"),
     (lambda c: recipe(3), TypeError, "recipe needs a function that builds, and got 3"),
     (
         lambda c: compare(two(c, x=recipe(lambda: 3)), clock=c),
@@ -452,6 +473,16 @@ BAD = [
         lambda c: compare(two(c, x=c.work(1e-3, 1.25)), clock=c),
         ValueError,
         "'x' does not return what 'a' returns: the largest difference is 0.25, and",
+    ),
+    (
+        lambda c: compare(returning(c, cycle), clock=c),
+        TypeError,
+        r"'b' and 'a' return cannot be compared \(RecursionError: .*\); check=False compares",
+    ),
+    (
+        lambda c: compare(returning(c, sparse), clock=c),
+        TypeError,
+        r"'b' and 'a' return cannot be compared \(TypeError: .*Sparse.*\); check=False compares",
     ),
     (lambda c: compare(two(c), clock=c)["x"], KeyError, "'x' is none of 'a', 'b'"),
     (lambda c: sweep(two(c), 3, [1]), TypeError, "a function from a size to arguments, not 3"),
@@ -606,6 +637,13 @@ def test_sweep_finds_the_crossing(clock):
     assert crossing.verdict == FASTER
     assert swept.complete
     assert "crossings: b faster from about 22.6 (between 16 and 32)" in str(swept)
+
+
+def test_sizes_may_be_numpys(clock):
+    sizes = [numpy.int64(1), numpy.float32(16.0), 32]
+    work = {"a": lambda n: clock.work(n * 1e-5)(), "b": lambda n: clock.work(n * 1e-5)()}
+    swept = sweep(work, lambda n: n, sizes, clock=clock)
+    assert list(Sweep.from_dict(json.loads(json.dumps(swept.to_dict()))).comparisons) == sizes
 
 
 @pytest.mark.parametrize(
