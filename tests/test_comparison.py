@@ -113,6 +113,7 @@ JUDGEMENTS = [
     (1.04, 1.05, 0.01, 0.02, FASTER, False),
     (1.02, 1.04, 0.05, 0.0, UNCLEAR, False),
     (0.9, 1.1, 0.01, 0.0, UNCLEAR, True),
+    (1.0, 1.0, 0.0, 0.0, UNCLEAR, False),  # no difference at all is none, however small one counts
     (1.001, 1.002, 0.0, 0.0, FASTER, False),
 ]
 
@@ -223,6 +224,16 @@ def test_a_block_fits_the_call(clock):
     assert [timing.calls for timing in result.timings.values()] == [200, 3, 1]
     close = compare({"a": clock.work(30e-6), "b": clock.work(28e-6)}, clock=clock)
     assert {timing.calls for timing in close.timings.values()} == {10}  # 11 would suit b
+
+
+def test_a_block_fits_the_call_as_it_becomes(clock):
+    calls = count()
+
+    def at_first_slow():  # for as many calls as warming up takes
+        clock.now += 1e-3 if next(calls) < 20 else 30e-6
+
+    result = compare({"a": clock.work(30e-6), "b": at_first_slow}, clock=clock)
+    assert result.timings["b"].calls == 10
 
 
 def test_slow_calls_get_rounds_enough_for_an_interval(clock):
