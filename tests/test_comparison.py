@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from itertools import count
-from math import comb, exp, inf, log
+from math import comb, inf, log
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,10 +16,8 @@ import numpy
 import pytest
 import torch
 
-from d2lhybrid import get_net, selftest, stopwatch
-from d2lhybrid.bench import compiled_ways, torch_ways
+from d2lhybrid import stopwatch
 from d2lhybrid.comparison import CandidateError, compare, recipe
-from d2lhybrid.limits import TIMES
 from d2lhybrid.machine import describe_machine, machine_line
 from d2lhybrid.stopwatch import repeated
 from d2lhybrid.sweeps import Crossing, Sweep, sweep
@@ -839,26 +837,6 @@ def test_the_bench_writes_what_it_shows(clock, monkeypatch, tmp_path, capsys):
         __main__.main(["bench", "--batch", "0"])
 
 
-def test_the_self_test_counts_right(clock):
-    from d2lhybrid import selftest
-
-    answers = [
-        {"verdict": SLOWER, "speedup": 0.96, "took": 0.1, "timeit": 0.96 / 1.01},
-        {"verdict": SLOWER, "speedup": 0.97, "took": 0.3, "timeit": 0.97},
-        {"verdict": FASTER, "speedup": 1.02, "took": 0.2, "timeit": 1.0},
-    ]
-    row = selftest.summary("q", "busy", SLOWER, answers)
-    named = dict(zip(selftest.HEADER, row))
-    assert [named[k] for k in ("runs", "right", "faster", "slower")] == ["3", "2", "1", "2"]
-    assert [named[k] for k in ("above 1", "off by", "at most")] == ["1", "1.0%", "2.0%"]
-    assert named["longest"] == "0.30 s"
-    with selftest.busy():
-        pass  # the children end with the block
-    answer = selftest.two_loops(3000, 0)
-    assert answer["verdict"] == SLOWER
-    assert exp(-1.5) < answer["timeit"] < 0.6
-
-
 def test_the_machine_names_the_devices_of_the_arguments():
     there = SimpleNamespace(device="mps:0")
     assert describe_machine(3, there, there)["device"] == "mps:0"
@@ -874,38 +852,9 @@ def test_the_band_of_the_picture_is_the_grey_zone(clock):
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((1 / edge, edge))
 
 
-def test_twins_are_asked_about_in_both_orders(monkeypatch):
-    nets = iter("abcd")
-    monkeypatch.setattr("d2lhybrid.nets.get_net", lambda: next(nets))
-    monkeypatch.setattr(selftest, "answer", lambda one, other, x: (one, other, tuple(x.shape)))
-    assert selftest.twins(0) == ("a", "b", (1, 512))
-    assert selftest.twins(1) == ("d", "c", (1, 512))
-
-
 def test_many_calls_in_one_share_its_time(clock):
     many = repeated(clock.work(16e-3), 16)
     for loop in (many, recipe(lambda: many)):
         result = compare({"one": clock.work(1e-3), "loop": loop}, clock=clock)
         assert result["loop"].median == pytest.approx(1e-3)
         assert result["loop"].verdict == UNCLEAR
-
-
-def test_the_bench_ends_with_our_compiler_and_its_limits():
-    net, x = get_net(), torch.ones(1, 512)
-    ways = compiled_ways(net)
-    assert list(ways) == ["hybridize", "the same C, in a C loop", "limit: read the weights"]
-    for way in ways.values():
-        built = way.build()
-        function, times = getattr(built, "function", built), getattr(built, "times", 1)
-        assert times == (1 if built is function else TIMES)
-        for batch in (x, x.expand(3, 512).contiguous()):
-            assert torch.allclose(function(batch), net(batch), atol=1e-5)
-
-
-def test_the_bench_wants_gradients_from_the_baseline_alone():
-    net, x = get_net(), torch.ones(2, 512)
-    ways = torch_ways(net)
-    assert list(ways)[0] == "eager"  # noqa: RUF015
-    assert ways["eager"](x).requires_grad
-    assert not ways["eager, no gradients"](x).requires_grad
-    assert torch.equal(ways["eager"](x), ways["eager, no gradients"](x))

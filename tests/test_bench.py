@@ -1,0 +1,28 @@
+"""The bench's candidates, as they are; and what its command line refuses."""
+
+import torch
+
+from d2lhybrid import get_net
+from d2lhybrid.bench import compiled_ways, torch_ways
+from d2lhybrid.limits import TIMES
+
+
+def test_the_bench_ends_with_our_compiler_and_its_limits():
+    net, x = get_net(), torch.ones(1, 512)
+    ways = compiled_ways(net)
+    assert list(ways) == ["hybridize", "the same C, in a C loop", "limit: read the weights"]
+    for way in ways.values():
+        built = way.build()
+        function, times = getattr(built, "function", built), getattr(built, "times", 1)
+        assert times == (1 if built is function else TIMES)
+        for batch in (x, x.expand(3, 512).contiguous()):
+            assert torch.allclose(function(batch), net(batch), atol=1e-5)
+
+
+def test_the_bench_wants_gradients_from_the_baseline_alone():
+    net, x = get_net(), torch.ones(2, 512)
+    ways = torch_ways(net)
+    assert list(ways)[0] == "eager"  # noqa: RUF015
+    assert ways["eager"](x).requires_grad
+    assert not ways["eager, no gradients"](x).requires_grad
+    assert torch.equal(ways["eager"](x), ways["eager, no gradients"](x))

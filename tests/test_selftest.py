@@ -1,0 +1,32 @@
+"""The self-test of `compare`: its questions, its load and its table."""
+
+from math import exp
+
+from d2lhybrid import selftest
+from d2lhybrid.verdict import FASTER, SLOWER
+
+
+def test_the_self_test_counts_right():
+    answers = [
+        {"verdict": SLOWER, "speedup": 0.96, "took": 0.1, "timeit": 0.96 / 1.01},
+        {"verdict": SLOWER, "speedup": 0.97, "took": 0.3, "timeit": 0.97},
+        {"verdict": FASTER, "speedup": 1.02, "took": 0.2, "timeit": 1.0},
+    ]
+    row = selftest.summary("q", "busy", SLOWER, answers)
+    named = dict(zip(selftest.HEADER, row))
+    assert [named[k] for k in ("runs", "right", "faster", "slower")] == ["3", "2", "1", "2"]
+    assert [named[k] for k in ("above 1", "off by", "at most")] == ["1", "1.0%", "2.0%"]
+    assert named["longest"] == "0.30 s"
+    with selftest.busy():
+        pass  # the children end with the block
+    answer = selftest.two_loops(3000, 0)
+    assert answer["verdict"] == SLOWER
+    assert exp(-1.5) < answer["timeit"] < 0.6
+
+
+def test_twins_are_asked_about_in_both_orders(monkeypatch):
+    nets = iter("abcd")
+    monkeypatch.setattr("d2lhybrid.nets.get_net", lambda: next(nets))
+    monkeypatch.setattr(selftest, "answer", lambda one, other, x: (one, other, tuple(x.shape)))
+    assert selftest.twins(0) == ("a", "b", (1, 512))
+    assert selftest.twins(1) == ("d", "c", (1, 512))
