@@ -47,13 +47,18 @@ float repeat(ptrdiff_t times, ptrdiff_t count, const float *const *parameters,
 
 
 def remembered(program):
-    """A function that returns the program's result, computed once for each batch size."""
-    results = {}
+    """A function that returns the program's result, computed again only for another input.
+
+    The same tensor counts as another one once it was written to.
+    """
+    last = version = result = None
 
     def result_of(x):
-        if len(x) not in results:
-            results[len(x)] = program(x)
-        return results[len(x)]
+        nonlocal last, version, result
+        now = None if x.is_inference() else x._version  # such a tensor counts no writes
+        if x is not last or now != version:
+            last, version, result = x, now, program(x)
+        return result
 
     return result_of
 
@@ -80,7 +85,8 @@ def reading(net, x):
     """A candidate for `compare` that reads the parameters of a network once, and does no more.
 
     They are added up, or the C compiler would leave out the reading. No program that needs them
-    all at each call can take less. It returns what the network does, computed beforehand.
+    all at each call can take less. It returns what the network does, computed beforehand, with the
+    weights of that moment.
     """
     program = Program(trace(net, x))
     repeat = load(READ).repeat

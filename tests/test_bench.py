@@ -1,10 +1,11 @@
-"""The bench's candidates, as they are; and what its command line refuses."""
+"""The bench's candidates, as they are."""
 
+import pytest
 import torch
 
 from d2lhybrid import get_net
 from d2lhybrid.bench import compiled_ways, torch_ways
-from d2lhybrid.limits import TIMES
+from d2lhybrid.limits import TIMES, c_loop, reading
 
 
 def test_the_bench_ends_with_our_compiler_and_its_limits():
@@ -26,3 +27,15 @@ def test_the_bench_wants_gradients_from_the_baseline_alone():
     assert ways["eager"](x).requires_grad
     assert not ways["eager, no gradients"](x).requires_grad
     assert torch.equal(ways["eager"](x), ways["eager, no gradients"](x))
+
+
+@pytest.mark.parametrize("limit", [c_loop, reading])
+def test_a_limit_returns_what_its_input_gives(limit):
+    net, x = get_net(), torch.ones(2, 512)
+    run = limit(net, x).function
+    for other in (x, -x, x):
+        assert torch.allclose(run(other), net(other), atol=1e-5)
+    x *= 2
+    assert torch.allclose(run(x), net(x), atol=1e-5)
+    with torch.inference_mode():
+        assert torch.allclose(run(x + 1), net(x + 1), atol=1e-5)
