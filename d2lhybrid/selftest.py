@@ -35,10 +35,16 @@ HEADER = [
     "at most",
     "longest",
 ]
+# Keeps a core busy until its standard input ends: at the latest when this process does.
+BUSY = """
+import os, sys, threading
+threading.Thread(target=lambda: os._exit(len(sys.stdin.read()))).start()
+while True: pass
+"""
 STEPS = (1030, 1050, 1100, 1500)
 
 
-def self_test(runs=100, report=None):
+def self_test(runs, report=None):
     """Ask all questions, `runs` times each (the first one twice as often); returns a table.
 
     Its columns: how often the verdict was right, `faster` and `slower`; how often the estimate
@@ -123,14 +129,15 @@ def answer(one, other, *args):
 @contextmanager
 def busy():
     """Keep every core busy with a program that does nothing else."""
-    command = [sys.executable, "-c", "while True: pass"]
-    children = [subprocess.Popen(command) for _ in range(os.cpu_count())]
+    command = [sys.executable, "-c", BUSY]
+    cores = range(os.cpu_count())
+    children = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in cores]
     try:
         yield
     finally:
         for child in children:
             child.kill()
-            child.wait()
+            child.communicate()
 
 
 def summary(label, load, truth, answers):
