@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import warnings
 
 
@@ -10,8 +11,8 @@ def main(arguments=None):
     commands = parser.add_subparsers(dest="command", required=True)
     bench = commands.add_parser("bench", help="compare the ways to run the course's network")
     bench.add_argument("--batch", type=size, nargs="+", default=[1], metavar="N")
-    bench.add_argument("--json", metavar="FILE", help="write all that was measured")
-    bench.add_argument("--plot", metavar="FILE", help="draw it: PNG, PDF or SVG")
+    bench.add_argument("--json", type=writable, metavar="FILE", help="write all that was measured")
+    bench.add_argument("--plot", type=picture, metavar="FILE", help="draw it: PNG, PDF or SVG")
     bench.add_argument(
         "--self-test",
         type=size,
@@ -62,6 +63,24 @@ def size(text):
     if number < 1:
         raise ValueError(text)  # argparse makes a message of it
     return number
+
+
+def writable(path):
+    """A file that can be written, as the measuring takes too long to fail after it."""
+    is_new = not os.path.lexists(path)
+    try:
+        open(path, "a").close()
+    except OSError as error:
+        raise argparse.ArgumentTypeError(error) from None
+    if is_new:
+        os.remove(path)
+    return path
+
+
+def picture(path):
+    if not path.lower().endswith((".png", ".pdf", ".svg")):
+        raise argparse.ArgumentTypeError(f"{path!r} must end in .png, .pdf or .svg")
+    return writable(path)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
-"""The bench's candidates, as they are."""
+"""The bench's candidates, as they are; and what its command line refuses."""
+
+import re
 
 import pytest
 import torch
 
-from d2lhybrid import get_net
+from d2lhybrid import bench, get_net
+from d2lhybrid.__main__ import main
 from d2lhybrid.bench import compiled_ways, torch_ways
 from d2lhybrid.limits import TIMES, c_loop, reading
 
@@ -39,3 +42,37 @@ def test_a_limit_returns_what_its_input_gives(limit):
     assert torch.allclose(run(x), net(x), atol=1e-5)
     with torch.inference_mode():
         assert torch.allclose(run(x + 1), net(x + 1), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        (["--json", "none/a.json"], "argument --json: .*No such file or directory: 'none/a.json'"),
+        (["--json", "."], r"argument --json: .*'\.'"),
+        (["--plot", "none/a.png"], "argument --plot: .*No such file or directory: 'none/a.png'"),
+        (["--plot", "a.xyz"], "argument --plot: .*'a.xyz' must end in .png, .pdf or .svg"),
+        (["--json", "a.json", "--plot", "a"], "argument --plot: 'a' must end in"),
+    ],
+)
+def test_files_that_cannot_be_written_are_refused_at_once(
+    file, message, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(bench, "bench", lambda batches: pytest.fail("it measured"))
+    with pytest.raises(SystemExit) as stop:
+        main(["bench", *file])
+    assert stop.value.code == 2
+    assert re.search(message, capsys.readouterr().err)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_result_stays_until_there_is_a_new_one(tmp_path, monkeypatch):
+    def interrupted(batches):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench, "bench", interrupted)
+    file = tmp_path / "a.json"
+    file.write_text("{}")
+    with pytest.raises(KeyboardInterrupt):
+        main(["bench", "--json", str(file)])
+    assert file.read_text() == "{}"
