@@ -32,6 +32,19 @@ def test_the_bench_wants_gradients_from_the_baseline_alone():
     assert torch.equal(ways["eager"](x), ways["eager, no gradients"](x))
 
 
+def test_every_way_runs_on_the_benchs_own_inputs(monkeypatch):
+    monkeypatch.setattr(torch, "compile", lambda net, **options: net)  # it takes a minute
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    left_out = []
+    try:
+        swept = bench.bench([3], report=left_out.append, time_limit=1e-3)
+    finally:
+        torch.set_num_threads(threads)
+    assert left_out == []
+    assert {"torch.compile", "NumPy", "hybridize", "limit: read the weights"} < {*swept.labels}
+
+
 @pytest.mark.parametrize("limit", [c_loop, reading])
 def test_a_limit_returns_what_its_input_gives(limit):
     net, x = get_net(), torch.ones(2, 512)
