@@ -6,12 +6,24 @@ import textwrap
 
 from nbval.plugin import IPyNbCell
 
+import course
+
+
+def pytest_ignore_collect(collection_path):
+    # A reader's own notebooks are no part of the check. One named on the command line is run:
+    # pytest does not ask about it here.
+    own = {path.name for path in course.course_notebooks()}
+    if collection_path.suffix == ".ipynb" and collection_path.name not in own:
+        return True
+
 
 def pytest_configure(config):
     # nbval takes this path relative to the working directory; make it hold from any.
     config.option.nbval_sanitize_with = str(config.rootpath / "tests" / "sanitize.cfg")
     # The notebooks' kernels must not depend on how this user has set up the machine.
-    os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="ipython-")
+    folder = tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True)
+    config.add_cleanup(folder.cleanup)
+    os.environ["IPYTHONDIR"] = folder.name
     for name in ("MPLBACKEND", "PYTHONWARNINGS", "PYTHONSTARTUP"):
         os.environ.pop(name, None)
 

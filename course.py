@@ -34,8 +34,7 @@ def main(command="", *arguments):
 
 def read():
     set_up()
-    first = min(NOTEBOOKS.glob("*.ipynb"))
-    command = [VENV_PYTHON, "-m", "jupyterlab", first]
+    command = [VENV_PYTHON, "-m", "jupyterlab", course_notebooks()[0]]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")  # in a container there may be no other user
     return subprocess.call(command, cwd=ROOT)
@@ -72,7 +71,7 @@ def address(new=""):
         sys.exit("The address is the OWNER/NAME of a GitHub repository.")
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     old = re.search(r'Repository = "https://github\.com/(.+)"', project).group(1)
-    for path in [ROOT / "pyproject.toml", *ROOT.glob("*.md"), *NOTEBOOKS.glob("*.ipynb")]:
+    for path in [ROOT / "pyproject.toml", *ROOT.glob("*.md"), *course_notebooks()]:
         text = path.read_text(encoding="utf-8")
         changed = re.sub(rf"(github(?:\.com)?)/{re.escape(old)}(?![\w-])", rf"\1/{new}", text)
         if changed != text:
@@ -83,12 +82,18 @@ def address(new=""):
             print("changed", path.relative_to(ROOT))
 
 
+def course_notebooks():
+    """The course's own notebooks, in order, without copies and new ones that JupyterLab made."""
+    paths = NOTEBOOKS.glob("*.ipynb")
+    return sorted(path for path in paths if re.fullmatch(r"\d\d_\w+", path.stem))
+
+
 def notebooks(paths):
-    """The notebooks named, or all of them."""
+    """The notebooks named, or all of the course."""
     for path in map(Path, paths):
         if not path.is_file():
             sys.exit(f"There is no notebook {path}.")
-    return [Path(path).resolve() for path in paths] or sorted(NOTEBOOKS.glob("*.ipynb"))
+    return [Path(path).resolve() for path in paths] or course_notebooks()
 
 
 def set_up():

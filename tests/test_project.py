@@ -2,12 +2,14 @@
 
 import importlib.util
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 
 import pytest
-from notebook_rules import ADDRESS, PROJECT, ROOT, code_cells
+from notebook_rules import ADDRESS, PROJECT, ROOT, code_cells, course
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PINS = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
@@ -26,7 +28,7 @@ def copy(tmp_path, monkeypatch):
     monkeypatch.delenv("D2LHYBRID_VENV", raising=False)
     (tmp_path / "notebooks").mkdir()
     files = ["course.py", "pyproject.toml", "README.md", "CONTRIBUTING.md", "requirements.txt"]
-    files += [f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")]
+    files += [f"notebooks/{path.name}" for path in course.course_notebooks()]
     for file in files:
         (tmp_path / file).write_bytes((ROOT / file).read_bytes())
     return tmp_path
@@ -43,7 +45,7 @@ def test_ruff_finds_nothing():
 def test_every_address_is_the_projects():
     project = ADDRESS.removeprefix("https://github.com/")
     assert re.fullmatch(r"[\w.-]+/[\w.-]+", project)
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("notebooks/*.ipynb"), ROOT / "pyproject.toml"]:
+    for path in [*ROOT.glob("*.md"), *course.course_notebooks(), ROOT / "pyproject.toml"]:
         text = path.read_text(encoding="utf-8")
         found = re.findall(r"(?:github\.com|/github)/([\w.-]+/[\w.-]*\w)", text)
         assert {one.removesuffix(".git") for one in found} <= {project}, path.name
@@ -152,6 +154,46 @@ def test_check_is_pytest_and_read_is_jupyterlab(copy, monkeypatch):
         course.main("reed")
 
 
+@pytest.fixture
+def crowded(copy):
+    """A copy whose notebooks stand among others that JupyterLab made."""
+    for name in ("01_imperative_programs-Copy1", "Untitled", "01_imperative_programs-checkpoint"):
+        shutil.copy(copy / "notebooks" / "04_torchscript.ipynb", copy / f"notebooks/{name}.ipynb")
+    return copy
+
+
+OWN = sorted(path.name for path in course.course_notebooks())
+
+
+def test_notebooks_that_jupyterlab_makes_are_no_part_of_the_course(crowded, monkeypatch, capsys):
+    course, commands = load_course(crowded), []
+    monkeypatch.setattr(course, "set_up", lambda: None)
+    monkeypatch.setattr(subprocess, "call", lambda c, **k: commands.append([*map(str, c)]))
+    for command in ("read", "slides"):
+        course.main(command)
+    found = [[os.path.basename(word) for word in c if word.endswith(".ipynb")] for c in commands]
+    assert found == [["01_imperative_programs.ipynb"], OWN]
+    course.address("ada/course")
+    assert sorted(re.findall(r"notebooks.(.+)", capsys.readouterr().out)) == OWN
+
+
+@pytest.mark.parametrize(
+    ("named", "run"), [("notebooks", OWN), ("notebooks/Untitled.ipynb", ["Untitled.ipynb"])]
+)
+def test_pytest_runs_the_courses_notebooks_or_those_named(crowded, named, run):
+    shutil.copy(ROOT / "conftest.py", crowded)
+    (crowded / "temporary").mkdir()
+    collected = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--collect-only", named],
+        cwd=crowded,
+        env={**os.environ, "TMPDIR": str(crowded / "temporary")},
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert sorted(set(re.findall(r"^notebooks/(.*)::", collected, re.MULTILINE))) == run
+    assert list((crowded / "temporary").iterdir()) == []
+
+
 def test_help(copy, capsys):
     load_course(copy).main()
     assert "python3 course.py read" in capsys.readouterr().out
@@ -183,7 +225,7 @@ def test_readme_links_lead_somewhere():
         assert targets
         for target in targets:
             assert target.startswith("https://") or (ROOT / target).exists(), f"{name}: {target}"
-    for path in (ROOT / "notebooks").glob("*.ipynb"):
+    for path in course.course_notebooks():
         assert f"](notebooks/{path.name})" in README
 
 
@@ -194,11 +236,9 @@ def test_readme_gives_the_two_commands():
 
 
 def test_readme_picture_is_the_notebooks_own():
-    from test_notebooks import NOTEBOOKS, load
-
-    course, pictures = load_course(ROOT), {}
-    for path in NOTEBOOKS:
-        pictures.update(course.pictures(load(path)))
+    pictures = {}
+    for path in course.course_notebooks():
+        pictures.update(course.pictures(json.loads(path.read_bytes())))
     files = {path.stem: path.read_bytes() for path in (ROOT / "img").glob("*.png")}
     assert files
     assert files == pictures
