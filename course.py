@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -37,12 +38,12 @@ def read():
     command = [VENV_PYTHON, "-m", "jupyterlab", course_notebooks()[0]]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")  # in a container there may be no other user
-    return subprocess.call(command, cwd=ROOT)
+    return run(command, cwd=ROOT)
 
 
 def check(*arguments):
     set_up()
-    return subprocess.call([VENV_PYTHON, "-m", "pytest", *arguments], cwd=ROOT)
+    return run([VENV_PYTHON, "-m", "pytest", *arguments], cwd=ROOT)
 
 
 def slides(*paths):
@@ -54,13 +55,13 @@ def slides(*paths):
         options["jquery_url"] = "../node_modules/jquery/dist/jquery.min.js"
     settings = [f"--SlidesExporter.{name}={value}" for name, value in options.items()]
     command = [VENV_PYTHON, "-m", "nbconvert", "--to", "slides", *settings]
-    return subprocess.call([*command, *notebooks(paths)])
+    return run([*command, *notebooks(paths)])
 
 
 def refresh(*paths):
     set_up()
     if Path(sys.prefix) != VENV:  # go on inside the environment, where nbclient is
-        return subprocess.call([VENV_PYTHON, __file__, "refresh", *paths])
+        return run([VENV_PYTHON, __file__, "refresh", *paths])
     for path in notebooks(paths):
         print("running", path.name, flush=True)
         run_notebook(path)
@@ -114,9 +115,22 @@ def set_up():
         [sys.executable, "-m", "venv", VENV],
         [*install, "-r", "requirements.txt", "-e", "."],
     ):
-        if subprocess.call(step, cwd=ROOT):
+        if run(step, cwd=ROOT):
             sys.exit("That did not work; see above. Mend it and start this command again.")
     done.write_text(print_of_wanted)
+
+
+def run(command, **options):
+    """Run a command to its end, and return its exit status.
+
+    Ctrl+C reaches the command, too, which may ask a question or sum up. So this process waits.
+    """
+    # A handler that does nothing, not SIG_IGN: that would be passed on to the command.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.call(command, **options)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run_notebook(path):

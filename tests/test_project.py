@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -118,6 +119,43 @@ def test_a_setting_up_that_failed_is_tried_again(copy, monkeypatch):
         with pytest.raises(SystemExit, match="did not work"):
             course.set_up()
     assert len(commands) == 2
+
+
+SLOW = """
+import sys, time
+try:
+    print("ready", flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    time.sleep(0.5)
+    print("summary")
+    sys.exit(3)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal to a group of processes")
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [("read", "jupyterlab"), ("check", "pytest"), ("slides", "nbconvert")],
+)
+def test_after_ctrl_c_a_command_ends_in_its_own_time(copy, command, module):
+    (copy / f"{module}.py").write_text(SLOW)
+    start = (
+        "import course, sys; course.set_up = lambda: None; course.VENV_PYTHON = sys.executable; "
+        f"sys.exit(course.main({command!r}))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", start],
+        cwd=copy,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert "ready\n" in process.stdout
+        os.killpg(process.pid, signal.SIGINT)
+        said, errors = process.communicate(timeout=20)
+    assert (said, errors, process.returncode) == ("summary\n", "", 3)
 
 
 def test_slides_need_the_web_only_where_nothing_is_installed(copy, monkeypatch):
