@@ -1,4 +1,5 @@
-"""The course's commands. Python alone runs this file; it sets up all the rest in .venv.
+"""The course's commands. Python alone runs this file; it sets up all the rest in .venv, or in the
+folder that the environment variable D2LHYBRID_VENV names.
 
 python3 course.py read                  open JupyterLab at the first notebook
 python3 course.py check [ARGUMENTS]     run every test and every notebook cell (pytest)
@@ -19,13 +20,14 @@ from pathlib import Path
 
 PYTHONS = ((3, 11), (3, 12), (3, 13))
 ROOT = Path(__file__).resolve().parent
-VENV = Path(os.environ.get("D2LHYBRID_VENV", ROOT / ".venv"))
+# A relative path counts from where the command was typed, as everywhere in a terminal.
+VENV = Path(os.path.realpath(os.environ.get("D2LHYBRID_VENV") or ROOT / ".venv"))
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 NOTEBOOKS = ROOT / "notebooks"
 
 
 def main(command="", *arguments):
-    for function in (read, check, slides, refresh, address):
+    for function in (read, check, slides, refresh, address, run_notebooks):
         if function.__name__ == command:
             return function(*arguments)
     if command in ("", "-h", "--help"):
@@ -60,11 +62,8 @@ def slides(*paths):
 
 def refresh(*paths):
     set_up()
-    if Path(sys.prefix) != VENV:  # go on inside the environment, where nbclient is
-        return run([VENV_PYTHON, __file__, "refresh", *paths])
-    for path in notebooks(paths):
-        print("running", path.name, flush=True)
-        run_notebook(path)
+    # The rest happens inside the environment, where nbclient is.
+    return run([VENV_PYTHON, __file__, "run_notebooks", *notebooks(paths)])
 
 
 def address(new=""):
@@ -104,20 +103,45 @@ def set_up():
             "The course runs on Python 3.11, 3.12 or 3.13, and this is {}.{}. Install one of "
             "them, and start this command with it.".format(*sys.version_info)
         )
-    wanted = [ROOT / "requirements.txt", ROOT / "pyproject.toml"]
-    print_of_wanted = hashlib.sha256(b"".join(path.read_bytes() for path in wanted)).hexdigest()
     done = VENV / "made-from"
-    if done.exists() and done.read_text() == print_of_wanted:
+    if done.is_file() and done.read_bytes() == made_from():
         return
+    if VENV != ROOT / ".venv" and VENV.is_dir() and any(VENV.iterdir()) and not done.exists():
+        sys.exit(
+            f"{VENV} is not empty, and the course did not make it. Let D2LHYBRID_VENV name a new "
+            "folder; nothing was changed."
+        )
     print("Setting up", VENV, "- once; torch is large, so it may take some minutes.", flush=True)
+    VENV.mkdir(parents=True, exist_ok=True)
+    done.write_bytes(b"")  # marks the folder as the course's, and as not done
+    make = [sys.executable, "-m", "venv", VENV]
+    if os.path.lexists(VENV_PYTHON) and not version_inside():
+        make.append("--clear")  # venv does not replace a Python that is there but no longer runs
     install = [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
-    for step in (
-        [sys.executable, "-m", "venv", VENV],
-        [*install, "-r", "requirements.txt", "-e", "."],
-    ):
+    for step in (make, [*install, "-r", "requirements.txt", "-e", "."]):
         if run(step, cwd=ROOT):
             sys.exit("That did not work; see above. Mend it and start this command again.")
-    done.write_text(print_of_wanted)
+    done.write_bytes(made_from())
+
+
+def made_from():
+    """A digest of the requirements, of this folder and of the environment's Python version.
+
+    A copied or moved environment imports the package from the old folder, and an upgrade of the
+    system may change the Python that the environment refers to.
+    """
+    files = [(ROOT / name).read_bytes() for name in ("requirements.txt", "pyproject.toml")]
+    content = b"\n".join([*files, os.fsencode(ROOT), version_inside()])
+    return hashlib.sha256(content).hexdigest().encode()
+
+
+def version_inside():
+    """The environment's Python version, such as b"3 11"; empty if there is none that runs."""
+    command = [VENV_PYTHON, "-c", "import sys; print(*sys.version_info[:2])"]
+    try:
+        return subprocess.run(command, capture_output=True).stdout
+    except OSError:
+        return b""
 
 
 def run(command, **options):
@@ -131,6 +155,13 @@ def run(command, **options):
         return subprocess.call(command, **options)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def run_notebooks(*paths):
+    """Run notebooks, given by their full paths, with the Python that runs this file."""
+    for path in map(Path, paths):
+        print("running", path.name, flush=True)
+        run_notebook(path)
 
 
 def run_notebook(path):
@@ -186,4 +217,7 @@ def pictures(notebook):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except OSError as error:  # a full disk, or a folder that can't be written to
+        sys.exit(f"That did not work: {error}.")
