@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -67,19 +68,26 @@ def refresh(*paths):
 
 
 def address(new=""):
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", new):
-        sys.exit("The address is the OWNER/NAME of a GitHub repository.")
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    old = re.search(r'Repository = "https://github\.com/(.+)"', project).group(1)
-    for path in [ROOT / "pyproject.toml", *ROOT.glob("*.md"), *course_notebooks()]:
-        text = path.read_text(encoding="utf-8")
-        changed = re.sub(rf"(github(?:\.com)?)/{re.escape(old)}(?![\w-])", rf"\1/{new}", text)
-        if changed != text:
+    if not re.fullmatch(r"[A-Za-z0-9][\w-]{,38}/(?!\.\.?$)[\w.-]{1,100}(?<!\.git)", new, re.ASCII):
+        sys.exit(f"The address is the OWNER/NAME of a GitHub repository, not {new!r}.")
+    project = ROOT / "pyproject.toml"
+    old = re.search(r'Repository = "https://github\.com/(.+)"', project.read_text("utf-8")).group(1)
+    changes = {}
+    # pyproject.toml comes last: if this is stopped before, the same command finishes the work.
+    for path in [*ROOT.glob("*.md"), *course_notebooks(), project]:
+        try:
+            text = path.read_bytes().decode()  # bytes: line ends stay as they are
+            changed = re.sub(rf"(github(?:\.com)?)/{re.escape(old)}(?![\w-])", rf"\1/{new}", text)
             if path.suffix == ".ipynb":  # its first cell is another now
                 mark, new_mark = (fingerprint(json.loads(t)) for t in (text, changed))
                 changed = changed.replace(mark, new_mark)
-            path.write_bytes(changed.encode())  # bytes: line ends stay as they are
-            print("changed", path.relative_to(ROOT))
+        except (ValueError, LookupError, TypeError) as error:  # no UTF-8, no JSON, no notebook
+            sys.exit(f"{path} can't be read: {error}. Mend it first; nothing was changed.")
+        if changed != text:
+            changes[path] = changed
+    for path, text in changes.items():
+        write(path, text.encode())
+        print("changed", path.relative_to(ROOT))
 
 
 def course_notebooks():
@@ -157,6 +165,19 @@ def run(command, **options):
         signal.signal(signal.SIGINT, before)
 
 
+def write(path, content):
+    """Replace what a file holds: all of it, or nothing if the disk is full or this is killed."""
+    path = Path(os.path.realpath(path))
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        beside.write_bytes(content)
+        if path.exists():
+            shutil.copymode(path, beside)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
 def run_notebooks(*paths):
     """Run notebooks, given by their full paths, with the Python that runs this file."""
     for path in map(Path, paths):
@@ -186,11 +207,11 @@ def run_notebook(path):
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
-    nbformat.write(notebook, path)
-    notebook.metadata["outputs_of"] = fingerprint(json.loads(path.read_text(encoding="utf-8")))
-    nbformat.write(notebook, path)
+    # As text, sources and outputs are lists of lines, and that is what the fingerprint is of.
+    notebook.metadata["outputs_of"] = fingerprint(json.loads(nbformat.writes(notebook)))
+    write(path, f"{nbformat.writes(notebook)}\n".encode())
     for name, png in pictures(notebook).items():
-        (ROOT / "img" / f"{name}.png").write_bytes(png)
+        write(ROOT / "img" / f"{name}.png", png)
 
 
 def fingerprint(notebook):

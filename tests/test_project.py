@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 
+import nbformat
 import pytest
-from notebook_rules import ADDRESS, PROJECT, ROOT, code_cells, course
+from notebook_rules import ADDRESS, PROJECT, ROOT, code_cells, course, has_the_outputs_of_its_code
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PINS = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
@@ -33,6 +34,10 @@ def copy(tmp_path, monkeypatch):
     for file in files:
         (tmp_path / file).write_bytes((ROOT / file).read_bytes())
     return tmp_path
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_ruff_finds_nothing():
@@ -69,10 +74,39 @@ def test_one_command_changes_the_address_everywhere(copy, capsys):
         assert path.read_bytes() == (ROOT / path.relative_to(copy)).read_bytes()
 
 
-@pytest.mark.parametrize("wrong", ["", "ada", "https://github.com/ada/course", "a/b/c", "a b/c"])
+NO_ADDRESS = ["", "ada", "https://github.com/ada/course", "a/b/c", "a b/c", "ada/", "ada/cöurse"]
+NO_ADDRESS += ["../..", "./.", "ada/..", "ada/.", "-ada/b", ".ada/b", "ada/b.git", 40 * "a" + "/b"]
+
+
+@pytest.mark.parametrize("wrong", NO_ADDRESS)
 def test_what_is_no_address_is_refused(copy, wrong):
-    with pytest.raises(SystemExit, match="OWNER/NAME"):
+    with pytest.raises(SystemExit, match=f"OWNER/NAME.*not {re.escape(repr(wrong))}"):
         load_course(copy).address(wrong)
+
+
+@pytest.mark.parametrize("damage", [b"<<<<<<< HEAD\n", "Größe".encode("latin-1"), b"[]"])
+def test_a_notebook_that_cannot_be_read_stops_a_change_of_address_before_it_begins(copy, damage):
+    notebook = copy / "notebooks" / "04_torchscript.ipynb"
+    good = notebook.read_bytes()
+    notebook.write_bytes(damage)
+    before = contents(copy)
+    with pytest.raises(SystemExit, match=r"04_torch.* can't be read.*nothing was changed"):
+        load_course(copy).address("ada/course")
+    assert contents(copy) == before
+    notebook.write_bytes(good)
+    load_course(copy).address("ada/course")
+    old = ADDRESS.removeprefix("https://github.com").encode()
+    assert [path.name for path, text in contents(copy).items() if old in text] == []
+
+
+def test_a_change_of_address_keeps_the_ends_of_lines(copy):
+    for path, text in contents(copy).items():
+        path.write_bytes(text.replace(b"\n", b"\r\n"))
+    lines = {path: text.count(b"\r\n") for path, text in contents(copy).items()}
+    load_course(copy).address("ada/course")
+    assert b"github.com/ada/course" in (copy / "README.md").read_bytes()
+    for path, text in contents(copy).items():
+        assert text.count(b"\n") == text.count(b"\r\n") == lines[path], path.name
 
 
 @pytest.mark.parametrize("version", [(3, 8, 1), (3, 10, 13), (3, 14, 0), (4, 0, 0)])
@@ -295,6 +329,54 @@ def test_after_ctrl_c_a_command_ends_in_its_own_time(copy, command, module):
         os.killpg(process.pid, signal.SIGINT)
         said, errors = process.communicate(timeout=20)
     assert (said, errors, process.returncode) == ("summary\n", "", 3)
+
+
+def put_out(self):
+    """What a run of the notebook `small` would put out."""
+    for number, cell in enumerate(code_cells(self.nb), 1):
+        cell.execution_count = number
+        cell.outputs = [nbformat.v4.new_output("stream", text="one\ntwo\n")]
+
+
+@pytest.fixture
+def small(copy, monkeypatch):
+    """A notebook of a thousand lines and a few cells; it needs no kernel to be run."""
+    monkeypatch.setattr("nbclient.NotebookClient.execute", put_out)
+    path = copy / "notebooks" / "10_small.ipynb"
+    cells = [nbformat.v4.new_code_cell("for word in words:\n    print(word)", id="a")]
+    cells.append(nbformat.v4.new_markdown_cell("A line.\n" * 1000, id="b"))
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+def test_refresh_stores_outputs_and_their_fingerprint(copy, small):
+    small.chmod(0o640)
+    load_course(copy).run_notebook(small)
+    notebook = json.loads(small.read_bytes())
+    assert code_cells(notebook)[0]["outputs"][0]["text"] == ["one\n", "two\n"]
+    assert list(has_the_outputs_of_its_code(notebook, small.name)) == []
+    assert small.stat().st_mode & 0o777 == 0o640
+    assert small.read_bytes().endswith(b"}\n")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda course: course.run_notebook(course.NOTEBOOKS / "10_small.ipynb"),
+        lambda course: course.address("ada/course"),
+    ],
+    ids=["refresh", "address"],
+)
+def test_a_full_disk_leaves_every_file_as_it_was(copy, small, change):
+    resource = pytest.importorskip("resource")
+    before, limits = contents(copy), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))  # no file may grow beyond it
+    try:
+        with pytest.raises(OSError, match="too large"):
+            change(load_course(copy))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert contents(copy) == before
 
 
 def test_slides_need_the_web_only_where_nothing_is_installed(copy, monkeypatch):
