@@ -215,14 +215,25 @@ def run_notebook(path):
 
 
 def fingerprint(notebook):
-    """Sixteen digits that change with a notebook's code or stored outputs.
+    """Eight digits that change with a notebook's code or stored outputs, and eight with any cell.
 
-    nbval compares neither pictures nor figures that were measured. This shows when such an
-    output is no longer the one that the code has put out.
+    nbval compares neither pictures nor figures that were measured. The first eight digits show
+    when such an output is no longer the one that the code has put out; the others, when prose, a
+    tag or a slide is no longer what its author stored.
     """
-    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    content = json.dumps([[cell["source"], cell["outputs"]] for cell in cells], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    def joined(part):  # a file may hold a text as one string or as a list of lines
+        if isinstance(part, dict):
+            return {key: joined(value) for key, value in part.items()}
+        if isinstance(part, list):
+            lines = all(isinstance(value, str) for value in part)
+            return "".join(part) if lines else [joined(value) for value in part]
+        return part
+
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    run = [[cell["source"], cell["outputs"]] for cell in code]
+    texts = [json.dumps(joined(part), sort_keys=True) for part in (run, notebook["cells"])]
+    return "-".join(hashlib.sha256(text.encode()).hexdigest()[:8] for text in texts)
 
 
 def pictures(notebook):

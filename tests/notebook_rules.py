@@ -107,11 +107,13 @@ def is_small(notebook, name):
         yield f"code cells of {median(lines)} lines in the middle and {max(lines)} at most"
 
 
-def has_the_outputs_of_its_code(notebook, name):
-    if notebook["metadata"].get("outputs_of") != course.fingerprint(notebook):
+def was_refreshed_after_the_last_change(notebook, name):
+    stored, now = notebook["metadata"].get("outputs_of", ""), course.fingerprint(notebook)
+    if stored != now:
+        kept = stored[:8] == now[:8]
         yield (
-            "it was changed, or run and saved, since its outputs were stored; to store anew: "
-            "`python3 course.py refresh`; to go back: `git restore`"
+            f"its {'text, a tag or a slide' if kept else 'code or an output'} was changed after "
+            "`python3 course.py refresh`; run that again, or go back with `git restore`"
         )
 
 
@@ -228,7 +230,7 @@ RULES = [
     tells_nothing_about_the_machine,
     output_is_compared,
     is_small,
-    has_the_outputs_of_its_code,
+    was_refreshed_after_the_last_change,
     has_the_agreed_metadata,
     opens_as_agreed,
     has_all_its_parts,

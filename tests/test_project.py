@@ -11,7 +11,14 @@ import sys
 
 import nbformat
 import pytest
-from notebook_rules import ADDRESS, PROJECT, ROOT, code_cells, course, has_the_outputs_of_its_code
+from notebook_rules import (
+    ADDRESS,
+    PROJECT,
+    ROOT,
+    code_cells,
+    course,
+    was_refreshed_after_the_last_change,
+)
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PINS = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
@@ -354,7 +361,7 @@ def test_refresh_stores_outputs_and_their_fingerprint(copy, small):
     load_course(copy).run_notebook(small)
     notebook = json.loads(small.read_bytes())
     assert code_cells(notebook)[0]["outputs"][0]["text"] == ["one\n", "two\n"]
-    assert list(has_the_outputs_of_its_code(notebook, small.name)) == []
+    assert list(was_refreshed_after_the_last_change(notebook, small.name)) == []
     assert small.stat().st_mode & 0o777 == 0o640
     assert small.read_bytes().endswith(b"}\n")
 
