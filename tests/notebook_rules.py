@@ -12,6 +12,7 @@ import struct
 import sys
 import tomllib
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from statistics import median
 
@@ -165,6 +166,21 @@ def exercises_are_open_and_solved(notebook, name):
             yield "the solutions are to be folded, and nothing else"
 
 
+def solutions_pass_the_check_of_their_exercise(notebook, name):
+    asked, solved = [], []
+    calls = asked
+    for cell in notebook["cells"]:
+        if text_of(cell) == "## Solutions":
+            calls = solved
+        elif cell["cell_type"] == "code" and "check(" in text_of(cell):
+            for node in ast.walk(ast.parse(text_of(cell))):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "check":
+                    calls.append(ast.unparse(node))
+    for exercise, solution in zip_longest(asked, solved):
+        if exercise != solution:
+            yield f"an exercise has {exercise}, its solution {solution}"
+
+
 def links_lead_somewhere(notebook, name):
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(notebook)):
         if not target.startswith("https://") and not (ROOT / "notebooks" / target).is_file():
@@ -235,6 +251,7 @@ RULES = [
     opens_as_agreed,
     has_all_its_parts,
     exercises_are_open_and_solved,
+    solutions_pass_the_check_of_their_exercise,
     links_lead_somewhere,
     pictures_can_be_read_aloud,
     pictures_are_sharp,

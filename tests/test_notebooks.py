@@ -35,6 +35,10 @@ def first_with(notebook, wanted, kind="code"):
     return next(cell for cell in cells if wanted in "".join(cell["source"]))
 
 
+def last_with(notebook, wanted):
+    return first_with({"cells": notebook["cells"][::-1]}, wanted)
+
+
 def first_output(notebook):
     return next(cell["outputs"][0] for cell in code_cells(notebook) if cell["outputs"])
 
@@ -122,6 +126,11 @@ FAULTS = [
         ),
         "are to be folded",
     ),
+    (
+        lambda n: replace_in_code(n, "check(additions_after, s", "check(additions_after, 1 + s"),
+        "its solution",
+    ),
+    (lambda n: n["cells"].remove(last_with(n, "check(exception,")), "its solution None"),
     (lambda n: replace_in_prose(n, ".ipynb)", ".ipnyb)"), "no file"),
     (lambda n: replace_in_prose(n, "Open in Colab", ""), "without alternative text"),
     (lambda n: pictures(n)[0].update(metadata={}), "twice the density"),
