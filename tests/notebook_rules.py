@@ -210,7 +210,7 @@ def pictures_can_be_read_aloud(notebook, name):
         yield "a picture without alternative text"
 
 
-def pictures_are_sharp(notebook, name):
+def pictures_are_sharp_and_whole(notebook, name):
     for number, output in outputs(notebook):
         if "image/png" not in output.get("data", {}):
             continue
@@ -219,6 +219,10 @@ def pictures_are_sharp(notebook, name):
         shown = output["metadata"].get("image/png", {})
         if any(abs(2 * shown.get(side, 0) - n) > 2 for side, n in zip(("width", "height"), pixels)):
             yield f"cell {number}: {pixels} pixels shown as {shown}; twice the density is agreed"
+        figure = re.findall(r"[\d.]+", "".join(output["data"]["text/plain"]))[:2]
+        margin = 16  # what the layout adds, all in all
+        if any(abs(2 * float(side) + margin - n) > 2 for side, n in zip(figure, pixels)):
+            yield f"cell {number}: {pixels} pixels, the figure is {figure}: something sticks out"
 
 
 def has_slides(notebook, name):
@@ -272,7 +276,7 @@ RULES = [
     solutions_pass_the_check_of_their_exercise,
     links_lead_where_they_say,
     pictures_can_be_read_aloud,
-    pictures_are_sharp,
+    pictures_are_sharp_and_whole,
     has_slides,
     saved_code_is_the_packages,
 ]

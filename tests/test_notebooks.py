@@ -40,6 +40,10 @@ def pictures(notebook):
     return [output for output in outputs if "image/png" in output.get("data", {})]
 
 
+def replace_picture(old, new):
+    old["data"]["image/png"], old["metadata"] = new["data"]["image/png"], new["metadata"]
+
+
 def replace_in_prose(notebook, old, new):
     assert old in prose(notebook)
     for cell in notebook["cells"]:
@@ -130,6 +134,7 @@ FAULTS = [
     (lambda n: replace_in_prose(n, "(03_programs_as_graphs", "(https://d2l.ai/x"), "leads to no"),
     (lambda n: replace_in_prose(n, "Open in Colab", ""), "without alternative text"),
     (lambda n: pictures(n)[0].update(metadata={}), "twice the density"),
+    (lambda n: replace_picture(pictures(n)[0], pictures(n)[-1]), "sticks out"),
     (lambda n: n["cells"][4].update(metadata={}), "says nothing about slides"),
     (
         lambda n: [c["metadata"]["slideshow"].update(slide_type="-") for c in n["cells"]],
