@@ -1,8 +1,12 @@
 """Every notebook keeps to every rule; and every rule finds the fault that it is there to find."""
 
+from types import SimpleNamespace
+
 import nbformat
 import pytest
 from notebook_rules import NOTEBOOKS, ROOT, RULES, code_cells, course, load, prose
+
+import conftest
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -170,3 +174,20 @@ def test_a_fingerprint_does_not_depend_on_how_texts_are_split_into_lines():
     assert isinstance(load(path)["cells"][0]["source"], list)
     assert isinstance(whole.cells[0].source, str)
     assert course.fingerprint(whole) == course.fingerprint(load(path))
+
+
+def test_a_drawing_that_shows_another_program_is_told_apart():
+    drawn = pictures(load(ROOT / "notebooks" / "03_programs_as_graphs.ipynb"))
+    sizes = [output["data"]["text/plain"] for output in drawn]
+    one, other = [[output] for output in drawn if sizes.count(output["data"]["text/plain"]) > 1]
+    cell = SimpleNamespace(source="ax = plot_data_flow(f)")
+    item = SimpleNamespace(cell=cell, comparison_traceback=[])
+
+    def compare(page, machine):
+        return conftest.compare_drawings(item, machine, page, compare=lambda *texts: True)
+
+    assert compare(one, one)
+    assert not compare(one, other)
+    assert item.comparison_traceback == ["The picture is another one than the page shows."]
+    cell.source = "ax = plot_times(times)"
+    assert compare(one, other)
