@@ -114,9 +114,10 @@ def set_up():
     done = VENV / "made-from"
     if done.is_file() and done.read_bytes() == made_from():
         return
-    if VENV != ROOT / ".venv" and VENV.is_dir() and any(VENV.iterdir()) and not done.exists():
+    ours = VENV == ROOT / ".venv" or done.exists() or not VENV.is_dir() or not any(VENV.iterdir())
+    if not ours and not ((VENV / "pyvenv.cfg").exists() and version_inside()):
         sys.exit(
-            f"{VENV} is not empty, and the course did not make it. Let D2LHYBRID_VENV name a new "
+            f"{VENV} is not empty, and no environment that works. Let D2LHYBRID_VENV name a new "
             "folder; nothing was changed."
         )
     print("Setting up", VENV, "- once; torch is large, so it may take some minutes.", flush=True)
@@ -180,17 +181,23 @@ def write(path, content):
 
 def run_notebooks(*paths):
     """Run notebooks, given by their full paths, with the Python that runs this file."""
-    for path in map(Path, paths):
-        print("running", path.name, flush=True)
-        run_notebook(path)
-
-
-def run_notebook(path):
-    """Run a notebook from top to bottom on a fresh kernel, and store what it puts out."""
     import nbformat
+
+    for path in map(Path, paths):
+        notebook = nbformat.read(path, as_version=4)
+        stored, now = notebook.metadata.get("outputs_of", ""), fingerprint(notebook)
+        if stored != now and stored[:8] == now[:8]:
+            print(f"{path.name}: only text, tags or slides were changed; its outputs are kept")
+        else:
+            print("running", path.name, flush=True)
+            run_notebook(notebook)
+        store(notebook, path)
+
+
+def run_notebook(notebook):
+    """Run a notebook from top to bottom on a fresh kernel."""
     from nbclient import NotebookClient
 
-    notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
@@ -202,13 +209,18 @@ def run_notebook(path):
         coalesce_streams=True,
         resources={"metadata": {"path": str(NOTEBOOKS)}},
     ).execute()
+
+
+def store(notebook, path):
+    """Write a notebook, with its fingerprint, and its pictures for the README."""
+    import nbformat
+
     # Only what is the same on every machine: no version of the Python that happened to run it.
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
-    # As text, sources and outputs are lists of lines, and that is what the fingerprint is of.
-    notebook.metadata["outputs_of"] = fingerprint(json.loads(nbformat.writes(notebook)))
+    notebook.metadata["outputs_of"] = fingerprint(notebook)
     write(path, f"{nbformat.writes(notebook)}\n".encode())
     for name, png in pictures(notebook).items():
         write(ROOT / "img" / f"{name}.png", png)

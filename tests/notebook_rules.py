@@ -20,9 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 import course  # noqa: E402
 
-NOTEBOOKS = sorted(
-    path for path in (ROOT / "notebooks").glob("*.ipynb") if re.fullmatch(r"\d\d_\w+", path.stem)
-)
+NOTEBOOKS = course.course_notebooks()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ADDRESS = PROJECT["project"]["urls"]["Repository"]
 

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import venv
 
 import nbformat
 import pytest
@@ -17,6 +18,7 @@ from notebook_rules import (
     ROOT,
     code_cells,
     course,
+    load,
     was_refreshed_after_the_last_change,
 )
 
@@ -229,6 +231,17 @@ def test_a_change_of_requirements_that_failed_half_way_is_not_taken_for_done(
     assert len(commands) == 2
 
 
+def test_an_environment_that_somebody_else_made_is_used_as_it_is(copy, tmp_path, monkeypatch):
+    folder = tmp_path / "theirs"
+    monkeypatch.setenv("D2LHYBRID_VENV", str(folder))
+    venv.create(folder, with_pip=False)
+    course, commands = load_course(copy), []
+    monkeypatch.setattr(course, "run", lambda command, **k: commands.append([*map(str, command)]))
+    course.set_up()
+    assert [command[1:3] for command in commands] == [["-m", "venv"], ["-m", "pip"]]
+    assert "--clear" not in commands[0]
+
+
 @pytest.mark.parametrize("file", ["work.txt", "pyvenv.cfg"])
 def test_a_folder_that_somebody_else_uses_is_left_alone(copy, tmp_path, monkeypatch, file):
     folder = tmp_path / "mine"
@@ -266,7 +279,7 @@ def test_refresh_starts_one_process_and_that_one_no_other(copy, monkeypatch):
     monkeypatch.chdir(copy)
     course, commands, done = load_course(copy), [], []
     monkeypatch.setattr(course, "set_up", lambda: None)
-    monkeypatch.setattr(course, "run_notebook", done.append)
+    monkeypatch.setattr(course, "run_notebook", lambda notebook: done.append(len(notebook.cells)))
     monkeypatch.setattr(subprocess, "call", lambda c, **k: commands.append([*map(str, c)]))
     monkeypatch.setattr(sys, "prefix", str(copy / "vv"))
     course.main("refresh", "notebooks/04_torchscript.ipynb")
@@ -274,7 +287,7 @@ def test_refresh_starts_one_process_and_that_one_no_other(copy, monkeypatch):
     monkeypatch.chdir(copy / "notebooks")
     course.main(*commands[0][2:])
     assert len(commands) == 1
-    assert done == [copy / "notebooks" / "04_torchscript.ipynb"]
+    assert done == [len(load(copy / "notebooks" / "04_torchscript.ipynb")["cells"])]
 
 
 @pytest.mark.parametrize("obstacle", [".venv", ".venv/made-from/folder/file"])
@@ -358,7 +371,7 @@ def small(copy, monkeypatch):
 
 def test_refresh_stores_outputs_and_their_fingerprint(copy, small):
     small.chmod(0o640)
-    load_course(copy).run_notebook(small)
+    load_course(copy).run_notebooks(small)
     notebook = json.loads(small.read_bytes())
     assert code_cells(notebook)[0]["outputs"][0]["text"] == ["one\n", "two\n"]
     assert list(was_refreshed_after_the_last_change(notebook, small.name)) == []
@@ -367,9 +380,32 @@ def test_refresh_stores_outputs_and_their_fingerprint(copy, small):
 
 
 @pytest.mark.parametrize(
+    ("change", "runs"),
+    [
+        (lambda cells: cells[1].update(source="Another sentence."), 0),
+        (lambda cells: cells[0].update(source="print('three')"), 1),
+        (lambda cells: cells[0]["outputs"][0].update(text="three"), 1),
+        (lambda cells: None, 1),
+    ],
+)
+def test_refresh_runs_a_notebook_unless_only_its_text_was_changed(
+    copy, small, change, runs, capsys
+):
+    course = load_course(copy)
+    course.run_notebooks(small)
+    notebook = json.loads(small.read_bytes())
+    change(notebook["cells"])
+    small.write_text(json.dumps(notebook))
+    capsys.readouterr()
+    course.run_notebooks(small)
+    assert capsys.readouterr().out.count("running") == runs
+    assert list(was_refreshed_after_the_last_change(json.loads(small.read_bytes()), "")) == []
+
+
+@pytest.mark.parametrize(
     "change",
     [
-        lambda course: course.run_notebook(course.NOTEBOOKS / "10_small.ipynb"),
+        lambda course: course.run_notebooks(course.NOTEBOOKS / "10_small.ipynb"),
         lambda course: course.address("ada/course"),
     ],
     ids=["refresh", "address"],
