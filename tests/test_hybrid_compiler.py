@@ -1368,6 +1368,11 @@ def test_the_default_device_does_not_matter(net, x):
         assert_close(result, function(one).detach(), "under another default device")
 
 
+def test_a_copy_is_compiled_whatever_the_default_type(net, x, default_float64):
+    other = copy.deepcopy(hybridize(net, x))
+    assert other.holds()
+
+
 def test_inference_mode_inside_and_outside(net, x):
     with torch.inference_mode():
         fast = hybridize(net, x)

@@ -96,8 +96,7 @@ class Program:
 
     def __call__(self, *inputs):
         n = self.batch([tensor.shape for tensor in inputs])
-        # whatever torch's defaults are
-        plain = {"dtype": torch.float32, "device": "cpu"}
+        plain = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults are
         results = [torch.empty(shape, **plain) for shape in self.result_shapes(n)]
         tensors = [*inputs, *results]
         if not all(map(is_readable, tensors)):  # so it is within some of torch's transformations
@@ -138,7 +137,8 @@ class HybridNet:
         """What a compilation makes, where there was none yet."""
         if name not in ("graph", "source", "guard", "holds"):
             raise AttributeError(f"a HybridNet has no attribute {name!r}")
-        self._program_for([torch.zeros(shape) for shape in self._shapes])
+        plain = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults are
+        self._program_for([torch.zeros(shape, **plain) for shape in self._shapes])
         return vars(self)[name]
 
     @property
@@ -194,9 +194,9 @@ class HybridNet:
             if not guarded.holds():
                 return
         raise RecordingError(
-            f"{graph.name} was recorded, and the recording computes something else than "
-            f"{graph.name} itself. Does it decide by the type of its arguments, or by what is not "
-            f"the same in each call? {difference}"
+            f"the recording of {graph.name} computes something else than {graph.name} itself. Does "
+            "it decide by the type of its arguments, or by what is not the same in each call? "
+            f"{difference}"
         ) from None
 
     def _recompile(self, *inputs, **named):
