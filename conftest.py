@@ -1,5 +1,6 @@
 """What a bare `pytest` needs, wherever it is started: see also [tool.pytest] in pyproject.toml."""
 
+import atexit
 import os
 import re
 import tempfile
@@ -26,7 +27,7 @@ def pytest_configure(config):
     config.option.nbval_sanitize_with = str(config.rootpath / "tests" / "sanitize.cfg")
     # The notebooks' kernels must not depend on how this user has set up the machine.
     folder = tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True)
-    config.add_cleanup(folder.cleanup)
+    atexit.register(folder.cleanup)  # behind IPython's own, which writes there once more
     os.environ["IPYTHONDIR"] = folder.name
     for name in ("MPLBACKEND", "PYTHONWARNINGS", "PYTHONSTARTUP"):
         os.environ.pop(name, None)

@@ -3,11 +3,11 @@
 import io
 import logging
 import warnings
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from copy import deepcopy
 from importlib.util import find_spec
 
-from .comparison import CandidateError, recipe
+from .comparison import CandidateError, recipe, teller
 from .sweeps import sweep
 
 
@@ -24,6 +24,7 @@ def bench(batches=(1,), report=print, time_limit=3.0, **options):
 
     net = get_net()
     ways = torch_ways(net) | other_ways(net) | compiled_ways(net)
+    options["progress"] = teller(options.get("progress"))  # made here, where nothing is muted
     while True:
         try:
             with muted():
@@ -148,7 +149,11 @@ def muted():
     """Without the exporter's and the compilers' reports and warnings: none is about our network."""
     logging.disable(logging.WARNING)
     try:
-        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+        with (
+            warnings.catch_warnings(),
+            redirect_stdout(io.StringIO()),
+            redirect_stderr(io.StringIO()),
+        ):
             warnings.simplefilter("ignore")
             yield
     finally:

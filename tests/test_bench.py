@@ -1,14 +1,23 @@
 """The bench's candidates, as they are; and what its command line refuses."""
 
+import logging
 import re
+import sys
+import warnings
+from io import StringIO
 
 import pytest
 import torch
 
 from d2lhybrid import bench, get_net
 from d2lhybrid.__main__ import main
-from d2lhybrid.bench import compiled_ways, torch_ways
+from d2lhybrid.bench import compiled_ways, muted, torch_ways
 from d2lhybrid.limits import TIMES, c_loop, reading
+
+
+class Terminal(StringIO):
+    def isatty(self):
+        return True
 
 
 def test_the_bench_ends_with_our_compiler_and_its_limits():
@@ -30,6 +39,24 @@ def test_the_bench_wants_gradients_from_the_baseline_alone():
     assert ways["eager"](x).requires_grad
     assert not ways["eager, no gradients"](x).requires_grad
     assert torch.equal(ways["eager"](x), ways["eager, no gradients"](x))
+
+
+def test_what_compilers_report_is_muted(capsys):
+    with muted():
+        print("chosen: a kernel")
+        print("chosen: a kernel", file=sys.stderr)  # as max_autotune does
+        warnings.warn("no GPU", stacklevel=1)
+        logging.getLogger("torch").warning("no GPU")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_progress_of_the_bench_is_not_muted(monkeypatch):
+    monkeypatch.setattr(bench, "torch_ways", lambda net: {"a": len, "b": len})
+    monkeypatch.setattr(bench, "other_ways", lambda net: {})
+    monkeypatch.setattr(bench, "compiled_ways", lambda net: {})
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    bench.bench([3], time_limit=1e-3)
+    assert "warming up a" in sys.stderr.getvalue()
 
 
 def test_every_way_runs_on_the_benchs_own_inputs(monkeypatch):
