@@ -905,7 +905,7 @@ def test_what_would_be_decided_otherwise_is_refused(x, function):
 
 
 def test_the_error_for_a_recording_that_differs(x):
-    with pytest.raises(RecordingError, match=r"(?s)something else than .* not close.*differen"):
+    with pytest.raises(RecordingError, match="something else than program itself"):
         hybridize(lambda x: x * 2 if type(x) is torch.Tensor else x, x)
 
 
