@@ -958,7 +958,7 @@ def test_parameters_that_join_a_list(x):
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
-            self.listed = nn.ParameterList([torch.randn(4)])
+            self.listed = nn.ParameterList()
             self.named = nn.ParameterDict({"a": torch.randn(4)})
 
         def forward(self, x):

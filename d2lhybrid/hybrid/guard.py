@@ -126,9 +126,11 @@ def conditions(seen, program):
         if was.layers or not is_torchs_layer(module):
             layers = ", ".join(module._modules) or "none"
             yield Condition(f"{name}: has the layers {layers}", module._modules, None, was.layers)
-        if was.parameters:
-            keys = ", ".join(module._parameters)
-            yield Condition(f"{name}: holds {keys}", module._parameters, None, was.parameters)
+        if was.parameters is not None:
+            keys = ", ".join(module._parameters) or "none"
+            yield Condition(
+                f"{name}: has the parameters {keys}", module._parameters, None, was.parameters
+            )
         for place, key in was.missing:
             yield Condition(f"{name}: has no {key}", place, key)
         if was.training is not None and reads_training(module):

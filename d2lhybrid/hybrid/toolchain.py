@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 # or x * x - x * x might not be 0. -fPIC: a library may be loaded anywhere in memory.
 FLAGS = ["-std=c99", "-O3", "-fopenmp-simd", "-ffp-contract=off"]
 SHARED = ["-shared", "-fPIC"]
-TIME_LIMIT = 600  # seconds; a network of a thousand operations takes about a minute
+TIME_LIMIT = 600  # seconds; a network of a hundred layers takes a few
 
 
 class CompilerNotFound(RuntimeError):

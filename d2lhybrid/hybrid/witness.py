@@ -6,7 +6,6 @@ module on it, and `sys.setprofile` tells of each function that Python runs (see 
 """
 
 import sys
-from contextlib import suppress
 from functools import partial
 from types import FunctionType, MethodType
 from typing import NamedTuple
@@ -19,7 +18,7 @@ class Seen(NamedTuple):
 
     name: str  # within the outermost module
     layers: tuple[nn.Module, ...]
-    parameters: tuple[Tensor, ...]  # of a list or dict of parameters, which others may join
+    parameters: tuple[Tensor, ...] | None  # of a list or dict of them, which others may join
     missing: tuple[tuple[dict, str], ...]  # dict[key] is None, such as the bias of a layer
     training: bool | None  # None where the module does not keep it
 
@@ -51,7 +50,7 @@ def seen(module, name):
     missing = [(place, key) for place in kept for key, value in [*place.items()] if value is None]
     layers, training = tuple(module._modules.values()), vars(module).get("training")
     is_list = isinstance(module, (nn.ParameterList, nn.ParameterDict))
-    parameters = tuple(module._parameters.values()) if is_list else ()
+    parameters = tuple(module._parameters.values()) if is_list else None
     return Seen(name, layers, parameters, tuple(missing), training)
 
 
@@ -66,7 +65,7 @@ class Witness:
         self.modules = {}  # module -> Seen
         self._places = {}  # id of a tensor -> that tensor, so that no other gets its id; places
         for name, place, value in variables(function):
-            self._note(value, Place(name, place, name))
+            self._note(value, place, name)
 
     def __enter__(self):
         self._before = sys.getprofile()
@@ -74,7 +73,7 @@ class Witness:
         return self
 
     def __exit__(self, *error):
-        # until Python 3.11, cProfile leaves its profiler there, which is no function
+        # up to Python 3.11, cProfile leaves its profiler there, which is no function
         sys.setprofile(self._before if callable(self._before) else None)
 
     def places_of(self, tensor):
@@ -99,13 +98,12 @@ class Witness:
     def _note_tensors(self, module):
         for place in (module._parameters, module._buffers, vars(module)):
             for key, value in [*place.items()]:
-                name = f"{self.modules[module].name}.{key}".lstrip(".")
-                self._note(value, Place(name, place, key))
+                self._note(value, place, key, self.modules[module].name)
 
-    def _note(self, value, place):
+    def _note(self, value, place, key, owner=""):
         if issubclass(type(value), Tensor):
             _, places = self._places.setdefault(id(value), (value, {}))
-            places[id(place.dict), place.key] = place
+            places[id(place), key] = Place(f"{owner}.{key}".lstrip("."), place, key)
 
 
 # Variables of functions ---------------------------------------------------------------------
@@ -117,20 +115,23 @@ def variables(function):
     As (name, dict, value), where dict[name] is the variable. Functions among the values are looked
     through, too, and so are methods and partials.
     """
-    seen, waiting = set(), [function]
+    visited, waiting = set(), [function]
     while waiting:
         one = waiting.pop()
         while type(one) in (MethodType, partial):
             one = one.__func__ if type(one) is MethodType else one.func
-        if type(one) is not FunctionType or one in seen or leads_nowhere(one):
+        if type(one) is not FunctionType or one in visited or leads_nowhere(one):
             continue
-        seen.add(one)
+        visited.add(one)
         places = [(name, one.__globals__) for name in one.__code__.co_names]
         places += zip(one.__code__.co_freevars, map(Variable, one.__closure__ or ()))
         for name, place in places:
-            with suppress(KeyError):  # an attribute's name, or a variable without a value
-                waiting.append(place[name])
-                yield name, place, place[name]
+            try:
+                value = place[name]
+            except KeyError:  # the name of an attribute, or a variable without a value
+                continue
+            waiting.append(value)
+            yield name, place, value
 
 
 def leads_nowhere(function):
