@@ -61,9 +61,9 @@ class Guarded:
 
     It does not see what would take too long to ask at each call: whether a parameter was made
     another view of its own memory, whether an input in order is stored with the other sign
-    (torch._neg_view), or what else Python would decide now. Of such views it sees one, a
-    transposed matrix that still fits. Memory that share_memory() has moved a parameter away from
-    may come to hold another one, and that is then taken for the first.
+    (torch._neg_view), whether a module was given other dicts to keep its parts in, or what else
+    Python would decide now. Of such views it sees one, a transposed matrix that still fits. After
+    share_memory(), freed memory may be used by another parameter, and the guard cannot tell.
     """
 
     def __init__(self, seen, program, recompile):
