@@ -60,6 +60,16 @@ def test_dynamic_shapes_compile_once():
     assert counter.frame_count == 1
 
 
+def test_the_size_of_a_vector_is_not_taken_for_the_batch():
+    from torch._dynamo.testing import CompileCounterWithBackend
+
+    counter = CompileCounterWithBackend(BACKEND)
+    fast = torch.compile(lambda v, x: (v + 1, x + 1), backend=counter, dynamic=True)
+    for batch in (3, 7):
+        fast(torch.ones(5), torch.ones(batch, 4))
+    assert counter.frame_count == 1
+
+
 def test_the_courses_network():
     net = get_net()
     assert_agrees(compiled(net), net, torch.randn(1, 512))
