@@ -1599,6 +1599,15 @@ def test_without_a_compiler(unseen, monkeypatch, tmp_path, x):
     assert torch.equal(python_function(trace(unseen, x))(x), unseen(x))
 
 
+@pytest.mark.parametrize("there", [["cc", "gcc", "clang"], ["gcc", "clang"], ["clang"]])
+def test_the_first_compiler_that_is_there_is_taken(monkeypatch, tmp_path, there):
+    for name in there:
+        script(tmp_path / name, "exit 0")
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert toolchain.find_compiler() == there[:1]
+
+
 def test_a_compiler_that_does_not_exist(unseen, monkeypatch, x):
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(CompilerNotFound, match="no-such-compiler"):
