@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from math import exp
 
 import pytest
@@ -37,6 +38,11 @@ def test_twins_are_asked_about_in_both_orders(monkeypatch):
     monkeypatch.setattr(selftest, "answer", lambda one, other, x: (one, other, tuple(x.shape)))
     assert selftest.twins(0) == ("a", "b", (1, 512))
     assert selftest.twins(1) == ("d", "c", (1, 512))
+
+
+def test_two_networks_are_compared_although_their_results_differ(monkeypatch):
+    monkeypatch.setattr(selftest, "compare", partial(selftest.compare, time_limit=0.01))
+    assert selftest.answer(lambda: 1, lambda: 2).keys() == {"verdict", "speedup", "took"}
 
 
 LOAD = """
