@@ -12,6 +12,7 @@ import venv
 
 import nbformat
 import pytest
+from nbconvert.exporters import SlidesExporter
 from notebook_rules import (
     ADDRESS,
     PROJECT,
@@ -436,6 +437,8 @@ def test_slides_need_the_web_only_where_nothing_is_installed(copy, monkeypatch):
     assert not any("node_modules" in part for part in commands[0])
     (copy / "node_modules").mkdir()
     course.main("slides")
+    options = re.findall(r"--SlidesExporter\.(\w+)=", " ".join(commands[1]))
+    assert {*options} <= {*SlidesExporter.class_trait_names()}  # others are ignored
     assert sum("node_modules" in part for part in commands[1]) == 3
     assert len([part for part in commands[1] if part.endswith(".ipynb")]) >= 3
 
