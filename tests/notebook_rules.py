@@ -159,6 +159,8 @@ def has_all_its_parts(notebook, name):
     for part, place in zip(parts, places):
         if place is None:
             yield f"nothing matches {part}"
+    if len(re.findall(r"^# ", prose(notebook), re.MULTILINE)) > 1:
+        yield "a section has a heading of the title's level"
     starts = [place.start() for place in places if place]
     if starts != sorted(starts):
         yield "its parts stand in another order"

@@ -110,6 +110,7 @@ FAULTS = [
     (lambda n: replace_in_prose(n, "**Needs:**", "Needs:"), "nothing matches"),
     (lambda n: replace_in_prose(n, "## Where next", "## Further"), "nothing matches"),
     (lambda n: n["cells"].append(n["cells"].pop(0)), "nothing matches"),
+    (lambda n: replace_in_prose(n, "## Step 1", "# Step 1"), "the title's level"),
     (
         lambda n: n["cells"].append(
             n["cells"].pop(n["cells"].index(first_with(n, "## Summary", "markdown")))
