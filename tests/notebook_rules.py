@@ -205,6 +205,12 @@ def titles():
     return {path.name: prose(load(path)).splitlines()[0].removeprefix("# ") for path in NOTEBOOKS}
 
 
+def measured_times_are_above_zero(notebook, name):
+    for line in printed(notebook).splitlines():
+        if re.search(r": 0(\.0+)? (s|ms|µs|ns) \(measured here\)$", line):
+            yield f"{line!r} says nothing; is its unit the right one?"
+
+
 def pictures_can_be_read_aloud(notebook, name):
     if re.search(r"!\[\s*\]", prose(notebook)) or "<img" in prose(notebook):
         yield "a picture without alternative text"
@@ -275,6 +281,7 @@ RULES = [
     exercises_are_open_and_solved,
     solutions_pass_the_check_of_their_exercise,
     links_lead_where_they_say,
+    measured_times_are_above_zero,
     pictures_can_be_read_aloud,
     pictures_are_sharp_and_whole,
     has_slides,

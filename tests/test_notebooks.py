@@ -137,6 +137,7 @@ FAULTS = [
     (lambda n: replace_in_prose(n, ".ipynb)", ".ipnyb)"), "leads to no"),
     (lambda n: replace_in_prose(n, "(03_programs_as_graphs", "(04_torchscript"), "leads to no"),
     (lambda n: replace_in_prose(n, "(03_programs_as_graphs", "(https://d2l.ai/x"), "leads to no"),
+    (lambda n: replace_in_outputs(n, " µs (measured", " x: 0 µs (measured"), "says nothing; is"),
     (lambda n: replace_in_prose(n, "Open in Colab", ""), "without alternative text"),
     (lambda n: pictures(n)[0].update(metadata={}), "twice the density"),
     (lambda n: replace_picture(pictures(n)[0], pictures(n)[-1]), "sticks out"),
