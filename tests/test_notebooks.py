@@ -191,5 +191,6 @@ def test_a_drawing_that_shows_another_program_is_told_apart():
     assert compare(one, one)
     assert not compare(one, other)
     assert item.comparison_traceback == ["The picture is another one than the page shows."]
+    assert not compare(one + one, one + other)
     cell.source = "ax = plot_times(times)"
     assert compare(one, other)
