@@ -211,6 +211,7 @@ def test_a_network_without_parameters_has_an_empty_file(exported):
     *_, program = exported("no parameters")
     assert (program.parent / "weights.bin").read_bytes() == b""
     assert "Parameters:  none\n" in (program.parent / "net.h").read_text()
+    assert_refuses(run(program, "", "."), ". is not the 0 bytes of this network's weights")
 
 
 def test_exports_the_weights_that_the_network_has_now(tmp_path):

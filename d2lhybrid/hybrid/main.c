@@ -45,7 +45,8 @@ static float *read_weights(const char *path, size_t count)
     if (file == NULL)
         fail("%s: %s", path, strerror(errno));
     float *weights = room(NULL, count);
-    if (fread(weights, sizeof(float), count, file) != count || getc(file) != EOF)
+    if (fread(weights, sizeof(float), count, file) != count || getc(file) != EOF ||
+        ferror(file))
         fail("%s is not the %zu bytes of this network's weights", path, count * sizeof(float));
     fclose(file);
     return weights;
