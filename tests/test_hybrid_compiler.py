@@ -13,8 +13,10 @@ import sys
 import tempfile
 import threading
 import time
+from cProfile import Profile
 from functools import lru_cache, partial
 from pathlib import Path
+from pstats import Stats
 
 import numpy as np
 import pytest
@@ -874,6 +876,13 @@ def test_a_profiler_goes_on(net, x):
     finally:
         sys.setprofile(None)
     assert "dice" in calls
+
+
+def test_cprofile_goes_on(net, x):
+    with Profile() as profile:
+        hybridize(net, x)
+        dice(str)
+    assert "dice" in {name for _, _, name in Stats(profile).stats}
 
 
 # What Python decides on the way, by what a symbol can't refuse to say.

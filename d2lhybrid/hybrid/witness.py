@@ -6,6 +6,7 @@ module on it, and `sys.setprofile` tells of each function that Python runs (see 
 """
 
 import sys
+from cProfile import Profile
 from functools import partial
 from types import FunctionType, MethodType
 from typing import NamedTuple
@@ -73,8 +74,10 @@ class Witness:
         return self
 
     def __exit__(self, *error):
-        # up to Python 3.11, cProfile leaves its profiler there, which is no function
-        sys.setprofile(self._before if callable(self._before) else None)
+        if isinstance(self._before, Profile):  # which is no function; so it is up to Python 3.11
+            self._before.enable()
+        else:
+            sys.setprofile(self._before)
 
     def places_of(self, tensor):
         """All places of a tensor: it may have several names. None, where it was seen nowhere."""
