@@ -187,7 +187,8 @@ def run_notebooks(*paths):
         notebook = nbformat.read(path, as_version=4)
         stored, now = notebook.metadata.get("outputs_of", ""), fingerprint(notebook)
         if stored != now and stored[:8] == now[:8]:
-            print(f"{path.name}: only text, tags or slides were changed; its outputs are kept")
+            print(f"{path.name}: only text, tags or slides were changed. Its outputs are kept;")
+            print("to run it all the same, refresh it once more")
         else:
             print("running", path.name, flush=True)
             run_notebook(notebook)

@@ -147,7 +147,8 @@ def onnx_way(net):
 @contextmanager
 def muted():
     """Without the exporter's and the compilers' reports and warnings: none is about our network."""
-    logging.disable(logging.WARNING)
+    before = logging.root.manager.disable  # one of these may stand in another
+    logging.disable(max(before, logging.WARNING))
     try:
         with (
             warnings.catch_warnings(),
@@ -157,7 +158,7 @@ def muted():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logging.disable(logging.NOTSET)
+        logging.disable(before)
 
 
 def parameters(net):

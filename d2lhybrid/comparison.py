@@ -29,7 +29,7 @@ from .verdict import LOOKS, Comparison, Result, Timing, quoted
 __all__ = ["CandidateError", "Comparison", "Result", "Timing", "compare", "recipe"]
 
 MIN_ROUNDS = 10  # for calls so slow that the time limit allows fewer
-LONG = 2  # seconds: who waits longer is told for how long
+LONG = 2  # seconds; longer comparisons show progress
 
 
 def compare(
@@ -112,7 +112,9 @@ def _check_input(candidates, baseline, min_effect, time_limit):
     if not isinstance(candidates, dict):
         raise TypeError(f"candidates must be a dict from labels to callables, not {candidates!r}")
     if len(candidates) < 2:
-        raise ValueError(f"two candidates at least can be compared, not {quoted(candidates)}")
+        raise ValueError(
+            f"compare needs at least two candidates, got {len(candidates)}: {quoted(candidates)}"
+        )
     for label, candidate in candidates.items():
         if not isinstance(label, str):
             raise TypeError(f"a label must be a string, and {label!r} is none")

@@ -7,7 +7,7 @@ from torch._C._dynamo import eval_frame
 
 
 def reset_compiler():
-    """Forget all that was compiled, and work around what `torch.compiler.reset` leaves.
+    """Forget all that was compiled, and work around two faults of older versions.
 
     torch 2.11: a `torch.jit.trace` that fails at `torch.cond` leaves a mark, and from then on
     `torch.compile` captures nothing behind a graph break.

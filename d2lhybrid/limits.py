@@ -4,7 +4,7 @@ import ctypes
 
 from .hybrid.compiler import Program
 from .hybrid.recorder import trace
-from .hybrid.toolchain import load
+from .hybrid.toolchain import load_function
 from .stopwatch import repeated
 
 TIMES = 16  # calls in one: the call from Python is then a small part
@@ -69,7 +69,7 @@ def c_loop(net, x):
     `x` is an input, (n, features); the candidate may be compared on others.
     """
     program = Program(trace(net, x))
-    repeat = load(program.source + LOOP).repeat
+    repeat = load_function(program.source + LOOP, "repeat")
     repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
     result_of = remembered(program)
 
@@ -89,7 +89,7 @@ def reading(net, x):
     weights of that moment.
     """
     program = Program(trace(net, x))
-    repeat = load(READ).repeat
+    repeat = load_function(READ, "repeat")
     repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 2
     repeat.restype = ctypes.c_float
     count = len(program.parameters)

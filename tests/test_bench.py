@@ -41,6 +41,14 @@ def test_the_bench_wants_gradients_from_the_baseline_alone():
     assert torch.equal(ways["eager"](x), ways["eager, no gradients"](x))
 
 
+def test_muted_may_stand_in_muted(caplog):
+    with muted():
+        with muted():
+            pass
+        logging.getLogger("torch").warning("no GPU")
+    assert caplog.records == []
+
+
 def test_the_progress_of_the_bench_is_not_muted(monkeypatch):
     monkeypatch.setattr(bench, "torch_ways", lambda net: {"a": len, "b": len})
     monkeypatch.setattr(bench, "other_ways", lambda net: {})

@@ -786,8 +786,14 @@ def test_a_layer_is_replaced_however_the_network_is_reached(net, x, way):
 
 def test_tensors_in_variables(x):
     shift = torch.randn(4)
-    space = {"scale": torch.randn(4), "relu": torch.relu, "gone": None}
-    exec("def inner(x):\n    return relu(x) * scale + len(str(gone))", space)
+    space = {
+        "scale": torch.randn(4),
+        "relu": torch.relu,
+        "gone": None,
+        "sum": lambda x: x[0] + x[1],
+    }
+    text = "sum([relu(x) * scale for _ in range(2)]) + (lambda y: y * scale)(x) + len(str(gone))"
+    exec(f"def inner(x):\n    return {text}", space)
     inner = space["inner"]
 
     def function(x):
@@ -885,6 +891,12 @@ def test_cprofile_goes_on(net, x):
     assert "dice" in {name for _, _, name in Stats(profile).stats}
 
 
+def test_a_profiler_of_torchs_is_no_obstacle(net, x):
+    with torch.profiler.profile(with_stack=True):
+        fast = hybridize(net, x)
+    assert_agrees(fast, net, x)
+
+
 # What Python decides on the way, by what a symbol can't refuse to say.
 
 ASKED_IN_VAIN = [
@@ -905,6 +917,21 @@ ASKED_IN_VAIN = [
 @torch.library.custom_op("d2lhybrid_test::relu", mutates_args=())
 def leaky(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x > 0, x, x * 0.1)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit")
+def test_a_scripted_part_that_is_not_called(x):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.unused = torch.jit.script(nn.Linear(2, 2))
+
+        def forward(self, x):
+            return self.layer(x)
+
+    net = Net()
+    assert_agrees(hybridize(net, x), net, x)
 
 
 @pytest.mark.parametrize("function", ASKED_IN_VAIN)
@@ -1565,10 +1592,14 @@ def test_a_hybrid_net_has_no_other_attributes(net, x):
 
 def test_batch_sizes_are_not_remembered_for_ever(net, x, monkeypatch):
     monkeypatch.setattr(guard, "MAX_BATCHES", 8)
-    fast = hybridize(net, x)
+    fast, scaled = hybridize(net, x), hybridize(lambda w, x: x * w, x[0], x)
     for batch in range(2, 30):
-        assert_agrees(fast, net, torch.ones(batch, 4))
-    assert len(next(iter(fast._guarded.values())).like) <= 8
+        x = torch.ones(batch, 4)
+        assert_agrees(fast, net, x)
+        assert torch.equal(scaled(x[0], x), x)
+    (guarded,), (of_scaled,) = fast._guarded.values(), scaled._guarded.values()
+    assert len(guarded.like) <= 8
+    assert len(of_scaled.like[x[0].shape]) <= 8
 
 
 # The C compiler -----------------------------------------------------------------------------
@@ -1684,6 +1715,13 @@ def test_the_processors_own_vectors_are_used(unseen, monkeypatch, tmp_path, x):
     hybridize(unseen, x)
     own = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
     assert own in log.read_text().split()
+
+
+def test_the_path_of_the_compiler_may_have_blanks(unseen, monkeypatch, tmp_path, x):
+    (tmp_path / "Program Files").mkdir()
+    command = script(tmp_path / "Program Files" / "cc", 'exec cc "$@"')
+    monkeypatch.setenv("CC", command)
+    assert torch.equal(hybridize(unseen, x)(x), unseen(x))
 
 
 def test_the_compiler_may_have_arguments(unseen, monkeypatch, x):

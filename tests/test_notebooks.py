@@ -1,10 +1,13 @@
 """Every notebook keeps to every rule; and every rule finds the fault that it is there to find."""
 
+from base64 import b64encode
+from io import BytesIO
 from types import SimpleNamespace
 
 import nbformat
 import pytest
 from notebook_rules import NOTEBOOKS, ROOT, RULES, code_cells, course, load, prose
+from PIL import Image
 
 import conftest
 
@@ -178,6 +181,12 @@ def test_a_fingerprint_does_not_depend_on_how_texts_are_split_into_lines():
     assert course.fingerprint(whole) == course.fingerprint(load(path))
 
 
+def white(width, height):
+    file = BytesIO()
+    Image.new("RGB", (width, height), "white").save(file, "png")
+    return b64encode(file.getvalue())
+
+
 def test_a_drawing_that_shows_another_program_is_told_apart():
     drawn = pictures(load(ROOT / "notebooks" / "03_programs_as_graphs.ipynb"))
     sizes = [output["data"]["text/plain"] for output in drawn]
@@ -189,6 +198,7 @@ def test_a_drawing_that_shows_another_program_is_told_apart():
         return conftest.compare_drawings(item, machine, page, compare=lambda *texts: True)
 
     assert compare(one, one)
+    assert not conftest.look_alike(white(320, 320), white(640, 640))
     assert not compare(one, other)
     assert item.comparison_traceback == ["The picture is another one than the page shows."]
     assert not compare(one + one, one + other)

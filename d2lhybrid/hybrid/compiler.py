@@ -33,7 +33,7 @@ def hybridize(net, *examples):
     `examples` are float32 tensors like those of later calls; the first size of a tensor with two
     dimensions or more is its batch, and may then be any. What Python decides on the way stays
     decided; see `trace`. The network is run on the examples once more, with numbers, to see that
-    the recording computes the same.
+    the recording computes the same; zeros would hide a difference.
 
     Parameters may change in place, and be replaced; so may layers, and tensors in the function's
     own variables. After any other change, call hybridize again: of hooks, attributes, layers in a
@@ -138,7 +138,8 @@ class HybridNet:
         if name not in ("graph", "source", "guard", "holds"):
             raise AttributeError(f"a HybridNet has no attribute {name!r}")
         plain = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults are
-        self._program_for([torch.zeros(shape, **plain) for shape in self._shapes])
+        chance = torch.Generator().manual_seed(0)
+        self._program_for([torch.rand(size, generator=chance, **plain) for size in self._shapes])
         return vars(self)[name]
 
     @property
@@ -160,7 +161,7 @@ class HybridNet:
 
     def _record(self, inputs):
         """The program for such inputs, behind a guard that knows how the network was."""
-        for _ in range(3):  # a tensor that is replaced just when it is read is seen nowhere
+        for _ in range(3):  # again, if another thread has just replaced a tensor
             with Witness(self.net) as seen:
                 graph = trace(self.net, *inputs)
             unseen = [node for node in parameters_of(graph) if not seen.places_of(node.value)]
@@ -179,7 +180,7 @@ class HybridNet:
     def _compare(self, graph, guarded, inputs):
         """RecordingError where torch, by the graph, computes something else than the network.
 
-        So it is where Python has asked a symbol for what it can't refuse to answer: its type, say.
+        This happens where Python asks a symbol something that it can't refuse, such as type(x).
         Where the network is being changed meanwhile, the two may differ for that reason.
         """
         for _ in range(3):

@@ -98,23 +98,28 @@ class Guarded:
         if any(shape.numel() == 1 for shape in shapes):
             return
         n = self.program.batch(shapes)
-        if len(self.like) == MAX_BATCHES:
-            self.like.clear()
         # one number for all: only shape and type are asked for
         one = torch.zeros((), dtype=torch.float32, device="cpu")
         likes = [one.expand(shape) for shape in self.program.result_shapes(n)]
         *others, last = shapes
         found = self.like
         for shape in others:
+            forget_if_full(found)
             found = found.setdefault(shape, {})
+        forget_if_full(found)
         found[last] = (n, *likes)
+
+
+def forget_if_full(sizes):
+    if len(sizes) >= MAX_BATCHES:
+        sizes.clear()
 
 
 def conditions(seen, program):
     """The conditions under which the program computes what the network would.
 
-    They say how all was when the recording came by: `seen` is its `Witness`. What has been replaced
-    since then does not fulfil them.
+    They describe the modules as they were when they were recorded: `seen` is the `Witness` of that.
+    What has been replaced since then does not fulfil them.
     """
     for node, tensor in zip(parameters_of(program.graph), program.parameters):
         address, in_order = tensor.data_ptr(), could_turn(tensor)

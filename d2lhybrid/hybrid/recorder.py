@@ -52,8 +52,9 @@ def record(function, inputs):
     """As `trace`, with nodes in place of examples. A 'batch' and a number are no graph inputs."""
     recorder = Recorder(tensor_names(function))
     with recorder:
-        nodes = [one for one in inputs if isinstance(one, Node)]
-        result = function(*[Symbol(one, recorder) if one in nodes else one for one in inputs])
+        result = function(
+            *[Symbol(one, recorder) if isinstance(one, Node) else one for one in inputs]
+        )
     if recorder.refusal:  # the program has caught it, and has gone on in another way
         raise recorder.refusal
     container = type(result) if issubclass(type(result), (tuple, list)) else None
@@ -64,7 +65,7 @@ def record(function, inputs):
     outputs = tuple(recorder.node_of(one) for one in (result if container else [result]))
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "program"  # a lambda has none
-    values = tuple(node for node in nodes if node.op == "input")
+    values = tuple(one for one in inputs if isinstance(one, Node) and one.op == "input")
     return Graph(name, values, tuple(recorder.nodes), outputs, container)
 
 

@@ -29,6 +29,8 @@ class CompilationFailed(RuntimeError):
 def find_compiler():
     """The command that runs the C compiler, as a list: the variable CC, or cc, gcc or clang."""
     if command := os.environ.get("CC"):
+        if shutil.which(command):  # a path, perhaps with blanks or backslashes
+            return [command]
         try:
             return shlex.split(command)
         except ValueError as error:

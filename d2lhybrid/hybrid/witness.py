@@ -6,9 +6,8 @@ module on it, and `sys.setprofile` tells of each function that Python runs (see 
 """
 
 import sys
-from cProfile import Profile
 from functools import partial
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import NamedTuple
 
 from torch import Tensor, nn
@@ -19,7 +18,7 @@ class Seen(NamedTuple):
 
     name: str  # within the outermost module
     layers: tuple[nn.Module, ...]
-    parameters: tuple[Tensor, ...] | None  # of a list or dict of them, which others may join
+    parameters: tuple[Tensor, ...] | None  # for ParameterList and ParameterDict, which may get more
     missing: tuple[tuple[dict, str], ...]  # dict[key] is None, such as the bias of a layer
     training: bool | None  # None where the module does not keep it
 
@@ -55,6 +54,11 @@ def seen(module, name):
     return Seen(name, layers, parameters, tuple(missing), training)
 
 
+def has_parts(module):
+    """Whether it keeps its parts in dicts: not before its __init__, nor in TorchScript."""
+    return isinstance(vars(module).get("_modules"), dict)
+
+
 class Witness:
     """Sees what a recording goes through, while it is entered.
 
@@ -74,10 +78,10 @@ class Witness:
         return self
 
     def __exit__(self, *error):
-        if isinstance(self._before, Profile):  # which is no function; so it is up to Python 3.11
+        if hasattr(self._before, "enable"):  # cProfile, up to Python 3.11
             self._before.enable()
-        else:
-            sys.setprofile(self._before)
+        else:  # Python cannot set another profiler that is written in C; it stays off
+            sys.setprofile(self._before if callable(self._before) else None)
 
     def places_of(self, tensor):
         """All places of a tensor: it may have several names. None, where it was seen nowhere."""
@@ -87,13 +91,13 @@ class Witness:
         code = frame.f_code
         if event == "call" and code.co_argcount:
             owner = frame.f_locals.get(code.co_varnames[0])
-            if issubclass(type(owner), nn.Module) and "_modules" in vars(owner):
+            if issubclass(type(owner), nn.Module) and has_parts(owner):
                 self._see(owner)
 
     def _see(self, module):
         if module not in self.modules:  # its parts, too: a program may look at them from outside
             for name, part in module.named_modules():
-                if part not in self.modules:
+                if part not in self.modules and has_parts(part):
                     self.modules[part] = seen(part, name)
                     self._note_tensors(part)
         self._note_tensors(module)  # each time, for one may have been replaced since
@@ -126,7 +130,7 @@ def variables(function):
         if type(one) is not FunctionType or one in visited or leads_nowhere(one):
             continue
         visited.add(one)
-        places = [(name, one.__globals__) for name in one.__code__.co_names]
+        places = [(name, one.__globals__) for name in names(one.__code__)]
         places += zip(one.__code__.co_freevars, map(Variable, one.__closure__ or ()))
         for name, place in places:
             try:
@@ -135,6 +139,12 @@ def variables(function):
                 continue
             waiting.append(value)
             yield name, place, value
+
+
+def names(code):
+    """The names that code mentions, and those that functions defined in it mention."""
+    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
+    return [*code.co_names, *[name for one in inner for name in names(one)]]
 
 
 def leads_nowhere(function):
