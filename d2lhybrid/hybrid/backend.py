@@ -45,9 +45,9 @@ def batch_of(examples):
     for example in examples:
         if isinstance(example, torch.Tensor):
             symbols = [*map(symbol, example.shape)]
-            has_batch = example.dim() > 1
-            first += symbols[:has_batch]
-            others.update(symbols[has_batch:])
+            start = 1 if example.dim() > 1 else 0  # a vector has no batch
+            first += symbols[:start]
+            others.update(symbols[start:])
     return next((one for one in first if one is not None and one not in others), None)
 
 

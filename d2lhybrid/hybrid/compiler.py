@@ -15,6 +15,8 @@ from .recorder import RecordingError, trace
 from .toolchain import array, load_function
 from .witness import Witness
 
+PLAIN = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults are
+
 # Held while a network is recorded and compiled, by one thread at a time; a recording may run
 # anything, even a call that records. A fork waits for it, or the child would: for a thread that
 # the child does not have.
@@ -96,8 +98,7 @@ class Program:
 
     def __call__(self, *inputs):
         n = self.batch([tensor.shape for tensor in inputs])
-        plain = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults are
-        results = [torch.empty(shape, **plain) for shape in self.result_shapes(n)]
+        results = [torch.empty(shape, **PLAIN) for shape in self.result_shapes(n)]
         tensors = [*inputs, *results]
         if not all(map(is_readable, tensors)):  # so it is within some of torch's transformations
             raise RuntimeError("an input, or a new tensor, has no numbers in memory")
@@ -137,9 +138,8 @@ class HybridNet:
         """What a compilation makes, where there was none yet."""
         if name not in ("graph", "source", "guard", "holds"):
             raise AttributeError(f"a HybridNet has no attribute {name!r}")
-        plain = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults are
         chance = torch.Generator().manual_seed(0)
-        self._program_for([torch.rand(size, generator=chance, **plain) for size in self._shapes])
+        self._program_for([torch.rand(size, generator=chance, **PLAIN) for size in self._shapes])
         return vars(self)[name]
 
     @property

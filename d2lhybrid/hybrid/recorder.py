@@ -125,9 +125,6 @@ KNOWN = {
     for wish in (name, f"__{name}__")
     if wish in vars(home)
 }
-# What Python asks of a tensor's values. The recording would keep the answer as it is now.
-LOOKS = {"__bool__", "__contains__", "__int__", "__float__", "__index__", "__complex__", "item"}
-LOOKS |= {"tolist", "numpy", "__array__", "is_nonzero", "equal", "allclose"}
 
 
 class Recorder(TorchFunctionMode):
@@ -354,7 +351,10 @@ BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "d
 BINARY += ["and", "or", "xor", "lshift", "rshift"]
 UNARY = ["neg", "pos", "abs", "invert", "round"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
-NUMBER = ["__int__", "__float__", "__index__", "__complex__"]
+NUMBER = ["__int__", "__float__", "__index__", "__complex__", "item", "tolist"]
+# What Python asks of a tensor's values. The recording would keep the answer as it is now.
+LOOKS = {"__bool__", "__contains__", *NUMBER, "numpy", "__array__"}
+LOOKS |= {"is_nonzero", "equal", "allclose"}
 IN_PLACE = {f"__i{name}__" for name in BINARY} | {"__setitem__", "__delitem__", "__set__", "out="}
 for name in [*BINARY, *[f"r{name}" for name in BINARY], *UNARY, "getitem"]:
     setattr(Symbol, f"__{name}__", recording(f"__{name}__"))
@@ -366,7 +366,7 @@ NO_VALUE = "it has no value yet, so {} outside of the recording"
 QUESTIONS = {
     ("whether it is true", NO_VALUE.format("decide")): ["__bool__"],
     ("for a comparison", NO_VALUE.format("compare")): [f"__{x}__" for x in COMPARISONS],
-    ("for its number", NO_VALUE.format("look at it")): [*NUMBER, "item", "tolist"],
+    ("for its number", NO_VALUE.format("look at it")): NUMBER,
     ("for its length or its items", "compute with it as a whole"): ["__len__", "__iter__"],
     ("what it contains", NO_VALUE.format("look at it")): ["__contains__"],
     ("to become a NumPy array", NO_VALUE.format("convert it")): ["__array__", "numpy"],
