@@ -5,7 +5,7 @@ import ctypes
 from .hybrid.compiler import Program
 from .hybrid.recorder import trace
 from .hybrid.toolchain import load_function
-from .stopwatch import repeated
+from .measure.candidates import repeated
 
 TIMES = 16  # calls in one: the call from Python is then a small part
 

@@ -1,12 +1,14 @@
-"""Devices: what is there, and waiting for it. A machine with GPUs is played by a double."""
+"""PyTorch: devices, waiting for them, faults worked around. A double plays a machine with GPUs."""
 
 import subprocess
 import sys
 
 import pytest
 import torch
+from torch import nn
 
 import d2lhybrid as d2l
+from d2lhybrid import reset_compiler
 
 
 @pytest.mark.parametrize(
@@ -62,3 +64,46 @@ def test_synchronize_does_not_import_torch():
     code = "import d2lhybrid, sys; d2lhybrid.synchronize(); print('torch' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout == "False\n"
+
+
+# torch.compile works after reset_compiler, whatever the version got wrong before it.
+
+
+class Choice(nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: -x, (x,))
+
+
+class Cut(nn.Module):
+    def forward(self, x):
+        return x * 2 if (x > 0).all() else -x
+
+
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x * 2
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit", "ignore::torch.jit.TracerWarning")
+def test_what_follows_a_graph_break_is_captured_although_a_trace_has_failed():
+    graphs = []
+    with pytest.raises(RuntimeError):
+        torch.jit.trace(Choice(), torch.ones(2), check_trace=False)
+    reset_compiler()
+    torch.compile(Cut(), backend=lambda graph, _: graphs.append(graph) or graph)(torch.ones(2))
+    assert len(graphs) == 2
+
+
+@pytest.mark.filterwarnings("ignore:Guards may run slower")
+def test_a_compiled_module_goes_on_counting():
+    reset_compiler()
+    net = Counts()
+    program = torch.compile(net, backend="eager")
+    for _ in range(3):
+        program(torch.ones(2))
+    assert net.calls == 3

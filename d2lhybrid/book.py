@@ -1,9 +1,15 @@
-"""The book's stopwatch, corrected: `Timer` collects times, `Benchmark` times one block."""
+"""The book's names, corrected: `Timer`, `Benchmark`, `try_gpu` and the others.
+
+Explained in notebook 04; PyTorch's own `torch.utils.benchmark` is what the field uses.
+"""
 
 from itertools import accumulate
 from time import perf_counter
 
-from .device import synchronize
+from .frameworks import synchronize
+from .frameworks.pytorch import cpu, gpu, num_gpus, try_all_gpus, try_gpu
+
+__all__ = ["Benchmark", "Timer", "cpu", "gpu", "num_gpus", "try_all_gpus", "try_gpu"]
 
 
 class Timer:
@@ -17,24 +23,24 @@ class Timer:
         self.times = []
         self.start()
 
-    def start(self):
+    def start(self) -> None:
         """Start, or start again."""
         self.tik = perf_counter()
 
-    def stop(self):
+    def stop(self) -> float:
         """Record the seconds since the last start, and return them."""
         self.times.append(perf_counter() - self.tik)
         return self.times[-1]
 
-    def avg(self):
+    def avg(self) -> float:
         """The mean of the recorded times, in seconds; ZeroDivisionError where there is none."""
         return sum(self.times) / len(self.times)
 
-    def sum(self):
+    def sum(self) -> float:
         """All recorded times together, in seconds."""
         return sum(self.times)
 
-    def cumsum(self):
+    def cumsum(self) -> list[float]:
         """The running total: the seconds passed by the end of each recorded time."""
         return list(accumulate(self.times))
 
@@ -51,7 +57,7 @@ class Benchmark:
     is faster, measure as notebook 05 does.
     """
 
-    def __init__(self, description="Done"):
+    def __init__(self, description: str = "Done"):
         self.description = description
 
     def __enter__(self):

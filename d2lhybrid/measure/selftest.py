@@ -3,13 +3,15 @@
 Each question is asked many times, on the machine as it is and with all cores kept busy by other
 programs: a function against itself, and a loop against one that is known to be longer. Two
 networks from one factory are asked about in a fresh process each time: where a process happens
-to put its data in memory stays the same as long as it lives.
+to put its data in memory stays the same as long as it lives. Notebook 05 runs a part of it.
 """
 
-import json
+import multiprocessing
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import repeat
@@ -17,24 +19,13 @@ from statistics import median
 from time import perf_counter
 from timeit import timeit
 
+from ..tables import Column, text_table
 from .comparison import compare
-from .tables import as_text
-from .verdict import FASTER, SLOWER, UNCLEAR
+from .interval import FASTER, SLOWER, UNCLEAR
 
-HEADER = [
-    "",
-    "load ",
-    "runs",
-    "right",
-    "faster",
-    "slower",
-    "above 1",
-    "speed-up",
-    "timeit",
-    "off by",
-    "at most",
-    "longest",
-]
+TITLES = "runs right faster slower above_1 speed-up timeit off_by at_most longest"
+COLUMNS = [Column("", 20), Column("load", 5)]
+COLUMNS += [Column(title.replace("_", " ")) for title in TITLES.split()]
 # Keeps a core busy until its standard input ends: at the latest when this process does.
 BUSY = """
 import os, sys, threading
@@ -44,7 +35,7 @@ while True: pass
 STEPS = (1030, 1050, 1100, 1500)
 
 
-def self_test(runs, report=None):
+def self_test(runs: int, report: Callable[[str], None] | None = None) -> str:
     """Ask all questions, `runs` times each (the first one twice as often); returns a table.
 
     Its columns: how often the verdict was right, `faster` and `slower`; how often the estimate
@@ -59,7 +50,7 @@ def self_test(runs, report=None):
             answers = [question(i) for i in range(count)]
         rows.append(summary(label, load, truth, answers))
         if report:
-            report(as_text(HEADER, rows).splitlines()[-1])
+            report(text_table(COLUMNS, rows).splitlines()[-1])
 
     question = same_network()
     ask("a network and itself", "quiet", UNCLEAR, question, 2 * runs)
@@ -68,16 +59,14 @@ def self_test(runs, report=None):
         for steps in STEPS:
             ask(f"1000 steps and {steps}", load, SLOWER, partial(two_loops, steps), runs)
     ask("two equal networks", "quiet", UNCLEAR, fresh_twins, runs)
-    return as_text(HEADER, rows)
+    return text_table(COLUMNS, rows)
 
 
 def same_network():
     """The question whether a network is as fast as itself."""
-    import torch
+    from ..nets import get_net, random_input
 
-    from .nets import get_net
-
-    net, x = get_net(), torch.randn(1, 512)
+    net, x = get_net(), random_input()
     return lambda i: answer(net, net, x)
 
 
@@ -102,20 +91,18 @@ def interleaved_timeit(one, other, rounds=100, number=30):
 
 def fresh_twins(i):
     """Ask about two equal networks in a new process; every second time in the other order."""
-    program = f"from {__name__} import *; print(json.dumps(twins({i % 2})))"
-    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
+    context = multiprocessing.get_context("spawn")  # a fork would share our memory
+    with ProcessPoolExecutor(max_workers=1, mp_context=context) as process:
+        return process.submit(twins, i % 2).result()
 
 
 def twins(swapped):
     """Ask about two networks from one factory; `swapped` makes the younger the baseline."""
-    import torch
-
-    from .nets import get_net
+    from ..nets import get_net, random_input
 
     nets = [get_net(), get_net()]
     one, other = reversed(nets) if swapped else nets
-    return answer(one, other, torch.randn(1, 512))
+    return answer(one, other, random_input())
 
 
 def answer(one, other, *args):

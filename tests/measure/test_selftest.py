@@ -10,8 +10,8 @@ from math import exp
 
 import pytest
 
-from d2lhybrid import selftest
-from d2lhybrid.verdict import FASTER, SLOWER
+from d2lhybrid.measure import selftest
+from d2lhybrid.measure.interval import FASTER, SLOWER
 
 
 def test_the_self_test_counts_right():
@@ -21,11 +21,13 @@ def test_the_self_test_counts_right():
         {"verdict": FASTER, "speedup": 1.02, "took": 0.2, "timeit": 1.0},
     ]
     row = selftest.summary("q", "busy", SLOWER, answers)
-    named = dict(zip(selftest.HEADER, row))
+    titles = [column.title for column in selftest.COLUMNS]
+    named = dict(zip(titles, row, strict=True))
     assert [named[k] for k in ("runs", "right", "faster", "slower")] == ["3", "2", "1", "2"]
     assert [named[k] for k in ("above 1", "off by", "at most")] == ["1", "1.0%", "2.0%"]
     assert named["longest"] == "0.30 s"
-    alone = dict(zip(selftest.HEADER, selftest.summary("q", "busy", SLOWER, answers[:1])))
+    row = selftest.summary("q", "busy", SLOWER, answers[:1])
+    alone = dict(zip(titles, row, strict=True))
     assert [alone[k] for k in ("runs", "right", "off by", "at most")] == ["1", "1", "1.0%", "1.0%"]
     answer = selftest.two_loops(3000, 0)
     assert answer["verdict"] == SLOWER
@@ -46,7 +48,7 @@ def test_two_networks_are_compared_although_their_results_differ(monkeypatch):
 
 
 LOAD = """
-from d2lhybrid.selftest import busy
+from d2lhybrid.measure.selftest import busy
 with busy():
     print("busy", flush=True)
     {then}
