@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import networkx
 from matplotlib.ticker import LogLocator, NullLocator
 
-from .program import data_flow
+from .dataflow import data_flow
 from .tables import unit_for
 
 BLUE, ORANGE, RED, GREY = "#0072B2", "#E69F00", "#D55E00", "#767676"

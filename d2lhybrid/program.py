@@ -18,10 +18,8 @@ Every other program is refused: a compiler must never guess.
 """
 
 import ast
-import inspect
 import io
 import operator
-import textwrap
 from contextlib import redirect_stdout
 from copy import deepcopy
 
@@ -282,66 +280,6 @@ def substitute(text: str) -> str:
         elif not isinstance(statement, ast.Delete):
             program.append(statement)
     return as_text(program)
-
-
-# The data flow ------------------------------------------------------------------------------
-
-
-def data_flow(program):
-    """Who feeds whom: the data-flow graph of a function, or of a program's text.
-
-    Of a function its source is read: each parameter is an input, each line of the body is
-    followed, and a call of another function is one operation. Of a program the main part is
-    read, and its numbers are the inputs. Returns a `networkx.DiGraph` whose nodes are numbered
-    in the order of computing, each with a `label` (`a`, `1`, `+`, `add`), a `kind` (`input` or
-    `operation`) and the `name` that the program gives to the value, or ''.
-    """
-    import networkx
-
-    graph = networkx.DiGraph()
-    node_of = {}  # name -> the node whose value it holds
-
-    def add_node(label, kind, sources=()):
-        node = len(graph)
-        graph.add_node(node, label=label, kind=kind, name="")
-        graph.add_edges_from((source, node) for source in sources)
-        return node
-
-    def node_for(expression):
-        match expression:
-            case ast.Name(id=name):
-                return node_of[name]
-            case ast.Constant(value=value):
-                return add_node(str(value), "input")
-            case ast.BinOp(left, op, right):
-                return add_node(SYMBOLS[type(op)], "operation", [node_for(left), node_for(right)])
-            case ast.UnaryOp(operand=operand):
-                return add_node("-", "operation", [node_for(operand)])
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                return add_node(name, "operation", [node_for(a) for a in arguments])
-        _refuse(expression, "no data flow is known for it")
-
-    if callable(program):
-        function = ast.parse(textwrap.dedent(inspect.getsource(program))).body[0]
-        for parameter in function.args.args:
-            node_of[parameter.arg] = add_node(parameter.arg, "input")
-        statements = function.body
-    else:
-        statements = straight_line(program)
-    for statement in statements:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                node_of[name] = node_for(value)
-                graph.nodes[node_of[name]]["name"] = name
-            case ast.Expr(value=ast.Call() as call):
-                node_for(call)
-            case ast.Return(value=ast.expr() as value):
-                node_for(value)
-            case ast.FunctionDef() | ast.Delete():
-                pass  # computes nothing
-            case _:
-                _refuse(statement, "no data flow is known for it")
-    return graph
 
 
 # What earlier versions called two of them.
