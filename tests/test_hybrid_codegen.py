@@ -21,15 +21,9 @@ from torch import nn
 
 from d2lhybrid import get_net, run_program, trace
 from d2lhybrid.hybrid import guard
-from d2lhybrid.hybrid.codegen import (
-    PRELUDE,
-    c_entry,
-    c_source,
-    parameters_of,
-    python_function,
-    python_source,
-)
-from d2lhybrid.hybrid.compiler import Program
+from d2lhybrid.hybrid.codegen import PRELUDE, c_source, python_function, python_source
+from d2lhybrid.hybrid.codegen.c import c_entry
+from d2lhybrid.hybrid.compiler import CompiledGraph
 from d2lhybrid.hybrid.graph import Graph, Node, UnsupportedOperation
 from d2lhybrid.hybrid.passes import fuse, optimise
 from d2lhybrid.hybrid.toolchain import find_compiler
@@ -208,7 +202,7 @@ def times_many_numbers(x):
 
 def test_numbers_are_those_of_float32():
     x = torch.tensor([1.0, -1.0, 3.0, 0.1])
-    ours = Program(trace(times_many_numbers, x))(x)
+    ours = CompiledGraph(trace(times_many_numbers, x))(x)
     for number, one, other in zip(NUMBERS * 2, ours, times_many_numbers(x), strict=True):
         assert torch.equal(one.isnan(), other.isnan()), number
         assert bits([one.nan_to_num(1)]) == bits([other.nan_to_num(1)]), (number, one, other)
@@ -228,7 +222,7 @@ def test_names_of_arguments_that_mean_something_in_c():
     results = ", ".join([*names[:9], *(f"{name} + 1" for name in names)])
     exec(f"def program({', '.join(names)}):\n    return {results}", space)
     inputs = [torch.full((2, 3), float(i)) for i in range(len(names))]
-    ours = Program(trace(space["program"], *inputs))(*inputs)
+    ours = CompiledGraph(trace(space["program"], *inputs))(*inputs)
     assert all(map(torch.equal, ours, space["program"](*inputs)))
 
 
@@ -258,7 +252,7 @@ class OddNames(nn.Module):
 def test_names_of_parameters_that_mean_something_in_c():
     net = OddNames()
     with torch.no_grad():
-        torch.testing.assert_close(Program(trace(net, X))(X), net(X))
+        torch.testing.assert_close(CompiledGraph(trace(net, X))(X), net(X))
 
 
 # C, on its own ------------------------------------------------------------------------------
@@ -323,7 +317,7 @@ static void print(float *numbers, size_t count)
 def run_in_c(i, forward, graph, inputs, results, n):
     """C that calls the program with these inputs, in `run{i}`, and prints what comes out."""
     data, body = "", ""
-    given = inputs + [node.value.detach() for node in parameters_of(graph)]
+    given = inputs + [node.value.detach() for node in graph.parameters]
     for j, tensor in enumerate(given):
         numbers = [*tensor.reshape(-1).tolist(), 0.0]  # an array must not be empty
         text = ", ".join(f"{number.hex()}f" for number in numbers)

@@ -1,8 +1,8 @@
 """hybridize: it computes what torch computes, notices what has changed, and refuses the rest."""
 
 import _thread
-import builtins
 import copy
+import ctypes
 import gc
 import os
 import pickle
@@ -31,12 +31,12 @@ from torch.overrides import TorchFunctionMode
 from d2lhybrid import get_net, hybridize, trace
 from d2lhybrid.hybrid import compiler, guard, toolchain
 from d2lhybrid.hybrid.codegen import python_function
-from d2lhybrid.hybrid.compiler import Program
+from d2lhybrid.hybrid.compiler import CompiledGraph
 from d2lhybrid.hybrid.graph import UnsupportedOperation
-from d2lhybrid.hybrid.guard import admitted
+from d2lhybrid.hybrid.inputs import admitted
 from d2lhybrid.hybrid.passes import optimise
 from d2lhybrid.hybrid.recorder import RecordingError, Symbol
-from d2lhybrid.hybrid.toolchain import CompilationFailed, CompilerNotFound
+from d2lhybrid.hybrid.toolchain import CompilationFailed, CompilerNotFound, load_library
 
 NAN, INF = float("nan"), float("inf")
 BUDGET, AT_LEAST, PROGRAMS = 25, 40, 300  # seconds, and programs
@@ -345,10 +345,10 @@ def test_two_inputs_that_do_not_fit(shapes, reason):
 
 @pytest.mark.parametrize("shape", [(3, 5), (3, 4, 1), (4,), (3, 0), ()])
 def test_a_program_takes_its_shapes_alone(net, shape):
-    program = Program(trace(net, X))
-    assert_agrees(program, net, X)
+    compiled = CompiledGraph(trace(net, X))
+    assert_agrees(compiled, net, X)
     with pytest.raises(ValueError, match=r"input is float32\[n, 4\], and the input has"):
-        program(torch.ones(shape))
+        compiled(torch.ones(shape))
 
 
 def test_a_network_that_changes_its_input_or_needs_more_is_refused():
@@ -832,7 +832,7 @@ UNSEEN = [
 
 @pytest.mark.parametrize("function", UNSEEN)
 def test_a_tensor_that_could_be_replaced_unseen_is_refused(x, function):
-    with pytest.raises(RecordingError, match=r"nothing would be noticed if .* were replaced"):
+    with pytest.raises(RecordingError, match=r"if .* were replaced, this would not be noticed"):
         hybridize(function, x)
 
 
@@ -1214,22 +1214,33 @@ def test_the_guard_says_what_it_asks(x):
 # The guard, which is written in C -----------------------------------------------------------
 
 
-def test_python_and_c_agree_on_what_the_guard_is_told():
-    """Both sides list the same things, and a list has no names that could be compared."""
-    source = guard.SOURCE
-    told = source[source.index("struct {") : source.index("} python;")]
-    assert re.findall(r"\(\*(\w+)\)\(", told) == guard.FUNCTIONS.split()
-    names = ", ".join(re.findall(r"Object (\*(?:\w+, \*)*\w+);", told)).replace("*", "").split(", ")
-    attributes = {"shape", "dtype", "is_cpu", "requires_grad"}
-    homes = [vars(builtins), vars(torch), vars(torch._C.TensorBase)]
-    meant = [
-        name if name in attributes else next(home[name] for home in homes if name in home)
-        for name in names
-    ]
-    assert meant == guard.OBJECTS
-    fields = source[source.index("struct condition {") : source.index("/* The guard of one")]
-    names = re.findall(r"(\w+)[,;]", re.sub(r"/\*.*?\*/", "", fields))
-    assert names == [name for name in guard.Condition._fields if name != "text"]
+STRUCTS = {  # in C, in Python
+    "struct python": guard.PythonStruct,
+    "struct condition": guard.ConditionStruct,
+    "struct guard": guard.GuardStruct,
+}
+
+
+@pytest.mark.parametrize("name", STRUCTS)
+def test_python_and_c_agree_on_what_the_guard_is_told(name):
+    """The same fields at the same places, and no others: the sizes are the same, too."""
+    struct = STRUCTS[name]
+    places = {field: getattr(struct, field).offset for field, _ in struct._fields_}
+    offsets = ", ".join(f"offsetof({name}, {field})" for field in places)
+    source = f"{guard.SOURCE}\nconst size_t in_c[] = {{sizeof({name}), {offsets}}};\n"
+    numbers = (ctypes.c_size_t * (len(places) + 1)).in_dll(load_library(source), "in_c")
+    in_c = dict(zip(["whole", *places], numbers, strict=True))
+    assert in_c == {"whole": ctypes.sizeof(struct)} | places
+
+
+def test_the_guard_gets_what_its_names_say():
+    python = guard.PythonStruct.in_dll(guard.guard_library(), "python")
+    for name, value in guard.OBJECTS.items():
+        assert ctypes.cast(getattr(python, name), ctypes.py_object).value is value
+        assert name in (value if isinstance(value, str) else repr(value))
+    for name in guard.FUNCTIONS.split():
+        function = getattr(ctypes.pythonapi, name)
+        assert getattr(python, name) == ctypes.cast(function, ctypes.c_void_p).value
 
 
 def test_the_guard_gives_back_what_it_is_handed(x, collect):
@@ -1251,10 +1262,18 @@ def test_the_guard_gives_back_what_it_is_handed(x, collect):
                 refused()
 
     guarded = [*fast._guarded.values(), *pair._guarded.values()]
-    watched = [x, many, wrong, *guard.OBJECTS, *net.parameters(), *net.modules(), net.scale]
+    watched = [
+        x,
+        many,
+        wrong,
+        *guard.OBJECTS.values(),
+        *net.parameters(),
+        *net.modules(),
+        net.scale,
+    ]
     watched += [one for module in net.modules() for one in (module._parameters, module._modules)]
-    watched += [one for g in guarded for one in (g.call, g.call.__self__, g.like)]
-    watched += [one for g in guarded for found in g.like.values() for one in (found, *found)]
+    watched += [one for g in guarded for one in (g.call, g.call.__self__, g.by_shape)]
+    watched += [one for g in guarded for found in g.by_shape.values() for one in (found, *found)]
 
     def state():
         collect()
@@ -1598,8 +1617,8 @@ def test_batch_sizes_are_not_remembered_for_ever(net, x, monkeypatch):
         assert_agrees(fast, net, x)
         assert torch.equal(scaled(x[0], x), x)
     (guarded,), (of_scaled,) = fast._guarded.values(), scaled._guarded.values()
-    assert len(guarded.like) <= 8
-    assert len(of_scaled.like[x[0].shape]) <= 8
+    assert len(guarded.by_shape) <= 8
+    assert len(of_scaled.by_shape[x[0].shape]) <= 8
 
 
 # The C compiler -----------------------------------------------------------------------------
@@ -1699,7 +1718,7 @@ def test_a_compiler_that_hangs(unseen, monkeypatch, tmp_path, x):
 
 def test_a_command_with_an_open_quotation(unseen, monkeypatch, x):
     monkeypatch.setenv("CC", "gcc 'x")
-    with pytest.raises(CompilerNotFound, match='CC is no command: "gcc \'x"'):
+    with pytest.raises(CompilerNotFound, match='CC is not a command: "gcc \'x"'):
         hybridize(unseen, x)
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from d2lhybrid import hybridize
-from d2lhybrid.hybrid.toolchain import FLAGS, CompilerNotFound, find_compiler, flags
+from d2lhybrid.hybrid.toolchain import FLAGS, CompilerNotFound, compiler_flags, find_compiler
 
 try:
     CC = find_compiler()
@@ -100,7 +100,10 @@ def exported(tmp_path_factory):
             folders = [tmp_path_factory.mktemp("net") for _ in range(2)]
             made[name] = (
                 fast,
-                *[build(fast.export(folder), *how) for folder, how in zip(folders, (flags(), []))],
+                *[
+                    build(fast.export(folder), *how)
+                    for folder, how in zip(folders, (compiler_flags(), []))
+                ],
             )
         return made[name]
 
@@ -217,7 +220,7 @@ def test_a_network_without_parameters_has_an_empty_file(exported):
 def test_exports_the_weights_that_the_network_has_now(tmp_path):
     net = nn.Linear(3, 2)
     fast = hybridize(net, torch.zeros(1, 3))
-    program = build(fast.export(tmp_path), *flags())
+    program = build(fast.export(tmp_path), *compiler_flags())
 
     def change(net):
         with torch.no_grad():
@@ -269,8 +272,8 @@ def test_calls_as_often_as_it_is_told(copy):
 
 # What is refused
 
-USAGE = "use it so: net WEIGHTS [CALLS] < ROWS, where CALLS is a whole number above 0"
-THIRD = "item 3 of the input is no number"
+USAGE = "usage: net WEIGHTS [CALLS] < ROWS, where CALLS is a whole number above 0"
+THIRD = "item 3 of the input is not a number"
 NO_NUMBERS = ["x", "3x", "3,4", "3-4", "1.2.3", "--3", "-", "e5", "1e", "0x", "in", "#", "\ufeff3"]
 WRONG_SIZE = "is not the 488 bytes of this network's weights"
 ERRORS = [  # arguments, input, message

@@ -19,7 +19,6 @@ from d2lhybrid.hybrid.passes import (
     optimise,
     plan_memory,
     share_common,
-    slot_sizes,
 )
 
 PASSES = [fold_constants, share_common, drop_unused, fuse, plan_memory]
@@ -381,7 +380,7 @@ def test_a_long_chain_is_cut():
 
 def check_plan(graph):
     """Run through the plan: what is read must still be there, in a slot that is large enough."""
-    memory, sizes = {}, slot_sizes(graph)
+    memory, sizes = {}, graph.slot_sizes
     for node in stored(graph):
         sources = [source for source in read_by(node) if source.is_operation]
         for source in sources:

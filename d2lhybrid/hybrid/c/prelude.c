@@ -9,8 +9,8 @@
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* One, but gcc 12 must not know: a loop of a single turn it dissolves, and takes the sums inside it
-   one by one. */
+/* 1, in a form that hides it from the compiler: gcc 12 unrolls a loop that runs only once, and then
+   adds up the sums in it one after the other. */
 static const volatile ptrdiff_t one = 1;
 
 /* y[j] += the sum of x[i] * w[j * stride + i] over k numbers, for the m rows of w. Four rows at a
@@ -42,8 +42,8 @@ static void add_dots(ptrdiff_t k, ptrdiff_t stride, ptrdiff_t m, const float *re
     }
 }
 
-/* y = x times the m rows of w, of k numbers each. Long sums are made of parts: who adds to a
-   large number loses digits of the small one. */
+/* y = x times the m rows of w, of k numbers each. Long sums are made of parts, because a small
+   number loses digits when it is added to a large one. */
 static void dots(ptrdiff_t k, ptrdiff_t m, const float *x, const float *w, float *y)
 {
     const ptrdiff_t part = 1024, rest = k % part;
@@ -54,7 +54,7 @@ static void dots(ptrdiff_t k, ptrdiff_t m, const float *x, const float *w, float
         add_dots(part, k, m, x + i, w + i, y);
 }
 
-/* Both let NaN through: no comparison with it is true. */
+/* Both functions let NaN through: no comparison with NaN is true. */
 static float relu(float x) { return x < 0 ? 0 : x; }
 
 static float sigmoid(float x)

@@ -1,14 +1,15 @@
 /* The guard in front of a compiled network: a function that Python calls, written in C.
 
-   It asks what a function in Python would ask, through the C functions that Python itself is made
-   of. Their addresses come from Python, in `python`: so no header of Python is needed, and nothing
-   has to be linked. */
+   It asks what a function in Python would ask, by calling the C functions of Python itself. Their
+   addresses are in `python`, so this file needs no header of Python, and no linking.
+
+   Each struct up to `struct guard` has its counterpart in guard.py, with the same fields. */
 #include <stddef.h>
 
-typedef struct Object Object; /* anything of Python's; only Python looks inside */
+typedef struct Object Object; /* any object of Python's; only Python looks inside */
 
-/* What all guards need. guard.py fills this in, in the same order. */
-struct {
+/* What all guards need. */
+struct python {
     /* Functions of Python; docs.python.org/3/c-api says what each does. */
     Object *(*PyObject_Type)(Object *);
     Object *(*PyObject_GetAttr)(Object *, Object *name);
@@ -32,12 +33,14 @@ struct {
     Object *data_ptr, *is_contiguous, *empty_like;
 } python;
 
-/* One thing that must be as it was, in a dict in which a layer keeps its parts. */
+/* One thing that must be as it was, in a dict in which a layer keeps its parts. There are three
+   kinds. Without a key: the dict's values are those in the tuple `object`. With a key and an
+   object: dict[key] is this very object. With a key alone: dict[key] is a tensor whose numbers lie
+   at `address`, and if `in_order` is 1, one behind the other. */
 struct condition {
-    Object *dict, *key;  /* no key: the dict's values are those in the tuple `object` */
-    Object *object;      /* dict[key] is this very object; no object: */
-    const void *address; /* dict[key] is a tensor whose numbers lie here, */
-    ptrdiff_t in_order;  /* and, if this is 1, one behind the other */
+    Object *dict, *key, *object;
+    const void *address;
+    ptrdiff_t in_order;
 };
 
 /* The guard of one program. */
@@ -46,13 +49,14 @@ struct guard {
     const float *const *parameters;
     ptrdiff_t input_count, result_count, condition_count;
     const struct condition *conditions;
-    Object *like; /* first input's shape -> second's -> ... -> n, and a tensor like each result */
-    Object *pack; /* makes of the results what the network returns; NULL: that is the only one */
-    Object *recompile; /* takes over where anything is not as expected */
+    Object *by_shape;  /* first input's shape -> second's -> ... -> n, and a tensor like each result */
+    Object *pack;      /* called with the results, returns what the network does; NULL: the result */
+    Object *recompile; /* is called where anything is not as expected */
 };
 
-/* The rules of counting: whoever is handed an object must give it back, or it is kept for ever.
-   `is` and `address_of` give back the answers that they look at. NULL stands for an error. */
+/* Python counts the references to an object. A function that returns an object adds one for its
+   caller, which must take it off with Py_DecRef, or the object is kept for ever. `is` and
+   `address_of` do that for the answers that they look at. NULL stands for an error. */
 
 static int is(Object *answer, Object *expected)
 {
@@ -111,7 +115,7 @@ static int network_holds(const struct guard *g)
 }
 
 /* Whether the program may read an input, or write a result. Then its numbers lie at *address.
-   (Without any, there is no address: `recompile` sees to that.) */
+   (A tensor without numbers has no address, and is left to `recompile`.) */
 static int is_readable(Object *x, void **address)
 {
     return is(python.PyObject_Type(x), python.Tensor) &&
@@ -122,10 +126,11 @@ static int is_readable(Object *x, void **address)
            (*address = address_of(x)) != NULL && (size_t)*address % sizeof(float) == 0;
 }
 
-/* n, and a tensor like each result; and where the inputs lie. NULL if any is not as expected. */
+/* n, and a tensor like each result; into `addresses`, where the inputs lie. NULL if an input is
+   not as expected. */
 static Object *look_up(const struct guard *g, Object *const *x, void **addresses)
 {
-    Object *found = g->like;
+    Object *found = g->by_shape;
     python.Py_IncRef(found);
     for (ptrdiff_t i = 0; found && i < g->input_count; i++) {
         Object *dict = found, *shape = NULL;
@@ -138,7 +143,7 @@ static Object *look_up(const struct guard *g, Object *const *x, void **addresses
     return found;
 }
 
-/* The network's results; NULL, and *done as it was, where the program was not run to its end. */
+/* What the network returns. NULL, and *done stays 0, where the program was not run to its end. */
 static Object *run(const struct guard *g, Object *const *x, int *done)
 {
     void *addresses[g->input_count + g->result_count];
@@ -155,7 +160,7 @@ static Object *run(const struct guard *g, Object *const *x, int *done)
     }
     python.Py_DecRef(found);
     if (ready) {
-        void *state = python.PyEval_SaveThread(); /* meanwhile, others may run */
+        void *state = python.PyEval_SaveThread(); /* other threads may run meanwhile */
         *done = !g->call_forward(n, addresses, g->parameters);
         python.PyEval_RestoreThread(state);
     }
@@ -168,7 +173,8 @@ static Object *run(const struct guard *g, Object *const *x, int *done)
     return returned;
 }
 
-/* Whether there is an error that is no answer to a question, such as Ctrl-C. Others are dropped. */
+/* Whether there is an error that does not come from a question, such as Ctrl-C. Others are dropped:
+   they mean that something is not as expected. */
 static int is_interrupted(void)
 {
     if (python.PyErr_Occurred() && !python.PyErr_ExceptionMatches(python.Exception))
@@ -177,8 +183,7 @@ static int is_interrupted(void)
     return 0;
 }
 
-/* Of both functions below, `self` is a tuple that keeps alive what the guard needs. The guard's
-   own address is first in it. */
+/* `self` is a tuple that keeps alive what the guard needs. The guard's address is its first item. */
 static const struct guard *guard_of(Object *self)
 {
     return python.PyLong_AsVoidPtr(python.PyTuple_GetItem(self, 0));
@@ -196,7 +201,7 @@ static Object *call(Object *self, Object *const *inputs, ptrdiff_t count, Object
     return python.PyObject_Vectorcall(g->recompile, inputs, count, names);
 }
 
-static Object *tell_whether_it_holds(Object *self, Object *nothing)
+static Object *answer_holds(Object *self, Object *nothing)
 {
     Object *answer = network_holds(guard_of(self)) ? python.True : python.False;
     (void)nothing;
@@ -206,7 +211,7 @@ static Object *tell_whether_it_holds(Object *self, Object *nothing)
     return answer;
 }
 
-/* How Python learns of a function in C: PyMethodDef. */
+/* PyMethodDef, which describes a function in C to Python. */
 struct method {
     const char *name;
     Object *(*function)(); /* its arguments depend on the flags */
@@ -214,4 +219,4 @@ struct method {
     const char *doc;
 };
 const struct method call_method = {"call", call, 0x82 /* METH_FASTCALL | METH_KEYWORDS */, NULL};
-const struct method holds_method = {"holds", tell_whether_it_holds, 0x04 /* METH_NOARGS */, NULL};
+const struct method holds_method = {"holds", answer_holds, 0x04 /* METH_NOARGS */, NULL};

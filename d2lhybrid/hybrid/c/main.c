@@ -4,10 +4,10 @@
    Run it:    ./net weights.bin < rows.txt
    Time it:   ./net weights.bin 1000 < rows.txt
 
-   It reads numbers, with blanks or line ends between them, INPUT_SIZE of them for each row of
-   the batch, and prints the results of each row on a line. Told a number of calls, it computes
-   the batch that often, and prints the mean time of a call instead: seconds of the processor.
-   What goes wrong is said on standard error, with exit status 1. */
+   It reads numbers, separated by blanks or line ends, INPUT_SIZE of them for each row of the
+   batch, and prints the results of each row on a line. With a number of calls, it computes the
+   batch that often, and prints the mean time of a call instead, in seconds of processor time.
+   Errors go to standard error, with exit status 1. */
 
 #include "net.h" /* first, so that no macro of a library meets the names in it */
 
@@ -30,7 +30,7 @@ static void fail(const char *message, ...)
     exit(EXIT_FAILURE);
 }
 
-/* Memory for `count` numbers, with what `old` holds; and for one more, so that none is no error. */
+/* `old`, resized to `count` numbers, and one more: realloc may return NULL for a size of 0. */
 static float *room(float *old, size_t count)
 {
     float *memory = realloc(old, (count + 1) * sizeof(float));
@@ -52,7 +52,7 @@ static float *read_weights(const char *path, size_t count)
     return weights;
 }
 
-/* All numbers on standard input, and into `count` how many they are. */
+/* All numbers on standard input. Their number is stored in `count`. */
 static float *read_numbers(size_t *count)
 {
     char word[1000], *end;
@@ -62,8 +62,8 @@ static float *read_numbers(size_t *count)
         if (*count == most)
             numbers = room(numbers, most *= 2);
         numbers[*count] = strtof(word, &end);
-        if (end == word || *end != '\0' || end == word + 999) /* cut off, perhaps */
-            fail("item %zu of the input is no number: %.40s", *count + 1, word);
+        if (end == word || *end != '\0' || end == word + 999) /* longer than `word`, perhaps */
+            fail("item %zu of the input is not a number: %.40s", *count + 1, word);
     }
     if (ferror(stdin))
         fail("the input cannot be read: %s", strerror(errno));
@@ -78,13 +78,13 @@ int main(int argc, char **argv)
     char *rest = "";
     const long calls = argc == 3 ? strtol(argv[2], &rest, 10) : 1;
     if (argc < 2 || argc > 3 || *rest != '\0' || calls < 1)
-        fail("use it so: net WEIGHTS [CALLS] < ROWS, where CALLS is a whole number above 0");
+        fail("usage: net WEIGHTS [CALLS] < ROWS, where CALLS is a whole number above 0");
     const unsigned one = 1;
     if (*(const unsigned char *)&one != 1)
         fail("the weights are little-endian, and this machine is big-endian");
 
     float *weights = read_weights(argv[1], starts[STARTS - 1]);
-    const float *parameters[STARTS]; /* the last is the end of all */
+    const float *parameters[STARTS]; /* the last address is the end of all */
     for (size_t k = 0; k < STARTS; k++)
         parameters[k] = weights + starts[k];
 
