@@ -276,12 +276,12 @@ def check_program(seed):
     program = random_program(seed)
     try:
         with torch.no_grad():
-            return assert_agrees(program, random.Random(seed + 0.5))
+            return assert_agrees_with_torch(program, random.Random(seed + 0.5))
     except AssertionError as error:
         raise AssertionError(f"seed {seed}: {error}\n{program.text}\n{program.shapes}") from None
 
 
-def assert_agrees(program, rng):
+def assert_agrees_with_torch(program, rng):
     fast = hybridize(program.net, *program.inputs(rng, 2))
     batched = BATCH in program.shapes[0]
     ordinary = [program.inputs(rng, batch) for batch in (BATCHES if batched else [1] * 20)]

@@ -3,9 +3,10 @@
 import pytest
 import torch
 import torch._dynamo
-from random_programs import assert_close
+from hybrid_helpers import assert_agrees
 from torch import nn
 from torch._dynamo.exc import BackendCompilerFailed
+from torch._dynamo.testing import CompileCounterWithBackend
 
 from d2lhybrid import get_net
 from d2lhybrid.hybrid.graph import UnsupportedOperation
@@ -30,14 +31,6 @@ def compiled(net, **options):
     return torch.compile(net, backend=BACKEND, fullgraph=True, **options)
 
 
-def assert_agrees(fast, net, *inputs):
-    with torch.no_grad():
-        ours, torchs = fast(*inputs), net(*inputs)
-    assert_close(ours, torchs, "by torch.compile")
-    for one in ours if isinstance(ours, (tuple, list)) else [ours]:
-        assert not one.requires_grad
-
-
 def test_torch_knows_the_backend():
     assert BACKEND in torch.compiler.list_backends()
 
@@ -51,8 +44,6 @@ def test_batches_of_any_size(dynamic):
 
 
 def test_dynamic_shapes_compile_once():
-    from torch._dynamo.testing import CompileCounterWithBackend
-
     net, counter = make_net(), CompileCounterWithBackend(BACKEND)
     fast = torch.compile(net, backend=counter, dynamic=True)
     for batch in (3, 7, 2, 64):
@@ -61,8 +52,6 @@ def test_dynamic_shapes_compile_once():
 
 
 def test_the_size_of_a_vector_is_not_taken_for_the_batch():
-    from torch._dynamo.testing import CompileCounterWithBackend
-
     counter = CompileCounterWithBackend(BACKEND)
     fast = torch.compile(lambda v, x: (v + 1, x + 1), backend=counter, dynamic=True)
     for batch in (3, 7):
