@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch._dynamo
 from hybrid_helpers import assert_agrees
+from random_programs import assert_close
 from torch import nn
 from torch._dynamo.exc import BackendCompilerFailed
 from torch._dynamo.testing import CompileCounterWithBackend

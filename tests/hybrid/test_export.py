@@ -1,5 +1,6 @@
 """The exported program: the numbers that Python has, without Python; and what it refuses."""
 
+import pickle
 import re
 import shlex
 import shutil
@@ -90,7 +91,7 @@ def rows_of(results, batch):
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
-    """name -> the network compiled, and the programs built with all flags and with none."""
+    """name -> the network compiled, and its programs, built with all flags and without flags."""
     made = {}
 
     def export(name):
@@ -248,7 +249,43 @@ def test_makes_the_folder_and_writes_over_what_was_exported(tmp_path):
     assert {path.name for path in folder.iterdir()} == {"net.c", "net.h", "main.c", "weights.bin"}
 
 
-# Timing
+def test_exports_the_program_for_inputs_like_the_examples(tmp_path):
+    fast = hybridize(torch.relu, torch.zeros(1, 3))
+    fast(torch.zeros(1, 5))
+
+    def exported_input(*examples):
+        header = (fast.export(tmp_path, *examples) / "net.h").read_text()
+        return re.search(r"Input: *\w+  (.*)", header).group(1)
+
+    assert exported_input() == "float32[n, 5]", "as in the last call"
+    assert exported_input(torch.zeros(2, 3)) == "float32[n, 3]"
+    assert exported_input(torch.zeros(2, 3, 4)) == "float32[n, 3, 4]", "one not seen before"
+    assert exported_input(torch.zeros(6)) == "float32[6]"
+    program = build(fast.export(tmp_path, torch.zeros(1, 2)))
+    assert run(program, "-1 2 3 -4", "weights.bin").stdout == "0 2\n3 0\n"
+
+
+def test_a_copy_can_be_exported_before_its_first_call(tmp_path):
+    fast = pickle.loads(pickle.dumps(hybridize(nn.Tanh(), torch.zeros(1, 3))))
+    assert "float32[n, 3]" in (fast.export(tmp_path) / "net.h").read_text()
+
+
+@pytest.mark.parametrize(
+    ("examples", "message"),
+    [
+        ([torch.zeros(1, 3)] * 2, r"expected 1 input\(s\), got 2"),
+        ([torch.zeros(1, 3).double()], "not float64"),
+        ([[1.0, 2.0, 3.0]], "not list"),
+    ],
+)
+def test_bad_examples_for_an_export(tmp_path, examples, message):
+    fast = hybridize(torch.relu, torch.zeros(1, 3))
+    with pytest.raises(TypeError, match=message):
+        fast.export(tmp_path / "new", *examples)
+    assert not (tmp_path / "new").exists()
+
+
+# Timing -------------------------------------------------------------------------------------
 
 
 def test_tells_the_time_of_a_call(exported):
@@ -270,7 +307,7 @@ def test_calls_as_often_as_it_is_told(copy):
     assert run(program, "", "weights.bin").stdout == "0\n"
 
 
-# What is refused
+# What is refused ----------------------------------------------------------------------------
 
 USAGE = "usage: net WEIGHTS [CALLS] < ROWS, where CALLS is a whole number above 0"
 THIRD = "item 3 of the input is not a number"

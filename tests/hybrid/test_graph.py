@@ -1,15 +1,15 @@
-"""Graphs: values set for good, and facts about a graph."""
+"""Graphs: values set for good, facts about a graph, and its data flow."""
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hybrid_helpers import fancy_func
+from torch import nn
 
 from d2lhybrid import trace
-from d2lhybrid.hybrid.passes import (
-    drop_unused,
-    fold_constants,
-    optimise,
-)
+from d2lhybrid.hybrid.passes import drop_unused, fold_constants, optimise, plan_memory
+
+# Values set for good ------------------------------------------------------------------------
 
 
 def test_binding_numbers():
@@ -74,3 +74,90 @@ def test_a_batch_cannot_be_bound():
     x = torch.ones(3, 4)
     with pytest.raises(TypeError, match=r"x is a float32\[n, 4\], and cannot be bound"):
         trace(lambda x, y: x * y, x, x).bind(x=x)
+
+
+# Facts --------------------------------------------------------------------------------------
+
+W, SCALE = torch.eye(4), torch.full((4,), 2.0)
+
+
+def several(x, y):
+    hidden = torch.relu(F.linear(x, W))
+    result = hidden * SCALE
+    return result, x, result, hidden, SCALE
+
+
+def test_a_graph_lists_its_parameters_and_results():
+    graph = trace(several, torch.ones(2, 4), torch.ones(4))
+    assert [graph.names[node] for node in graph.parameters] == ["W", "SCALE"]
+    assert [graph.names[node] for node in graph.results] == ["v3", "x", "v2", "SCALE"]
+    copies = {graph.names[node]: name for node, name in graph.copies.items()}
+    assert copies == {"x": "x_copy", "SCALE": "SCALE_copy"}
+
+
+def test_a_copy_has_a_name_of_its_own():
+    def function(x, x_copy):
+        return x, x_copy, x * 2
+
+    graph = trace(function, torch.ones(4), torch.ones(4))
+    assert list(graph.names.values()) == ["x", "x_copy", "v1"]
+    assert list(graph.copies.values()) == ["x_copy_2", "x_copy_copy"]
+
+
+def test_a_number_that_is_returned_has_no_name_and_no_copy():
+    graph = trace(lambda a: (a, 3), 1)
+    assert list(graph.names.values()) == ["a"]
+    assert list(graph.copies.values()) == ["a_copy"]
+
+
+def test_each_stored_tensor_has_a_slot_of_its_own_until_memory_is_planned():
+    x, y = torch.ones(2, 4), torch.ones(4)
+    graph = trace(lambda x, y: torch.exp(torch.tanh(x) + y * 2) - 1, x, y)
+    assert [graph.names[node] for node in graph.slots] == ["v1", "v2", "v3", "v4"]
+    assert list(graph.slot_sizes.values()) == [(4, 0), (0, 4), (4, 0), (4, 0)]
+    planned = plan_memory(graph)
+    assert list(planned.slots.values()) == [0, 1, 2, 1]
+    assert planned.slot_sizes == {0: (4, 0), 1: (4, 4), 2: (4, 0)}
+    assert trace(lambda a: a * 2 + 1, 1).slots == {}, "a number is not stored"
+
+
+# The data flow ------------------------------------------------------------------------------
+
+
+def drawn(flow):
+    """What can be seen of a flow: for each node its kind, label and name, and what it reads."""
+    return [
+        (data["kind"], data["label"], data["name"], [*flow.predecessors(node)])
+        for node, data in flow.nodes(data=True)
+    ]
+
+
+def test_the_flow_of_numbers():
+    graph = trace(lambda a, b: -(a + 2.5) * b, 1, 2)
+    assert drawn(graph.flow()) == [
+        ("input", "a", "", []),
+        ("input", "b", "", []),
+        ("input", "2.5", "", []),
+        ("operation", "+", "v1", [0, 2]),
+        ("operation", "-", "v2", [3]),
+        ("operation", "*", "v3", [4, 1]),
+    ]
+
+
+def test_the_flow_without_parameters_and_with_what_is_fused_in_one_box():
+    net = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
+    graph = optimise(trace(net, torch.ones(1, 4)))
+    assert drawn(graph.flow()) == [
+        ("input", "input", "", []),
+        ("operation", "linear, relu", "v2", [0]),
+        ("operation", "linear", "v3", [1]),
+    ]
+
+
+def test_a_bound_tensor_is_an_input_of_the_flow():
+    graph = trace(lambda x, y: x - y, torch.ones(4), torch.ones(4)).bind(y=torch.ones(4))
+    assert drawn(graph.flow()) == [
+        ("input", "x", "", []),
+        ("input", "float32[4]", "", []),
+        ("operation", "-", "v2", [0, 1]),
+    ]
