@@ -11,7 +11,7 @@ import torch
 
 from .hybrid.compiler import CompiledGraph
 from .hybrid.recorder import trace
-from .hybrid.toolchain import c_file, load_function
+from .hybrid.toolchain import c_text, load_function
 from .measure.candidates import repeated
 
 TIMES = 16  # repetitions in one call: the call from Python is then a small part
@@ -40,7 +40,7 @@ def c_loop(net: Callable, x: torch.Tensor) -> Any:
     `x` is an input, (n, features); the candidate may be compared on others.
     """
     compiled = CompiledGraph(trace(net, x))
-    repeat = load_function(compiled.source + c_file("loop.c").read_text(encoding="utf-8"), "repeat")
+    repeat = load_function(compiled.source + c_text("loop.c"), "repeat")
     repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
     result_of = remembered(compiled)
 
@@ -60,7 +60,7 @@ def reading(net: Callable, x: torch.Tensor) -> Any:
     computed beforehand, with the weights of that moment.
     """
     compiled = CompiledGraph(trace(net, x))
-    repeat = load_function(c_file("read.c").read_text(encoding="utf-8"), "repeat")
+    repeat = load_function(c_text("read.c"), "repeat")
     repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 2
     repeat.restype = ctypes.c_float
     count = len(compiled.parameters)

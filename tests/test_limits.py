@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from d2lhybrid import get_net, limits
-from d2lhybrid.hybrid.toolchain import c_file, load_function
+from d2lhybrid.hybrid.toolchain import c_text, load_function
 from d2lhybrid.limits import TIMES, c_loop, reading, remembered
 
 
@@ -49,7 +49,7 @@ def test_a_result_is_remembered_until_the_input_changes():
 
 @pytest.mark.parametrize("sizes", [[], [0], [5], [8], [3, 0, 800, 17]])
 def test_every_number_is_read_in_every_repetition(sizes):
-    repeat = load_function(c_file("read.c").read_text(encoding="utf-8"), "repeat")
+    repeat = load_function(c_text("read.c"), "repeat")
     repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 2
     repeat.restype = ctypes.c_float
     tensors = [torch.randint(-9, 9, (size,)).float() for size in sizes]
@@ -71,7 +71,7 @@ int count(void) { return calls; }
 
 
 def test_the_loop_ends_where_a_call_fails():
-    source = FORWARD + c_file("loop.c").read_text(encoding="utf-8")
+    source = FORWARD + c_text("loop.c")
     repeat, count = load_function(source, "repeat"), load_function(source, "count")
     repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
     assert (repeat(4, 99, None, None, None), count()) == (0, 4)

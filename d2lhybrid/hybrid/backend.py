@@ -43,7 +43,7 @@ def backend(graph_module: torch.fx.GraphModule, example_inputs: list) -> Callabl
 def batch_of(examples):
     """The symbol that torch.compile has for the size that may vary; None if no size may.
 
-    It is the first one that begins a tensor's shape, and stands nowhere else in a shape.
+    It is the first one that begins a tensor's shape, and is in no other place of a shape.
     """
     first, others = [], set()
     for example in examples:

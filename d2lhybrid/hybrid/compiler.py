@@ -161,7 +161,7 @@ class HybridNet:
         self.__call__ = self._recompile
 
     def __getattr__(self, name):
-        """The attributes that a compilation sets, where there was none yet."""
+        """The attributes that a compilation sets, where there is no compilation yet."""
         if name not in ("graph", "source", "guard", "holds"):
             raise AttributeError(f"a HybridNet has no attribute {name!r}")
         self._compiled_for(random_inputs(self._shapes))

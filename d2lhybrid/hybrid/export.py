@@ -10,7 +10,7 @@ from pathlib import Path
 from .codegen.c import c_signature, output_name
 from .graph import Graph
 from .operations import BATCH
-from .toolchain import c_file
+from .toolchain import c_text
 
 HEADER = """\
 /* The network in net.c. In tensors the last index runs fastest; n is the size of the batch. */
@@ -63,7 +63,7 @@ def export(graph: Graph, source: str, folder: str | Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "net.h").write_text(header, encoding="utf-8")
     (folder / "net.c").write_text(SOURCE.format(source=source), encoding="utf-8")
-    (folder / "main.c").write_bytes(c_file("main.c").read_bytes())
+    (folder / "main.c").write_text(c_text("main.c"), encoding="utf-8")
     with (folder / "weights.bin").open("wb") as file:
         for node in graph.parameters:
             file.write(node.value.detach().numpy().astype("<f4").tobytes())

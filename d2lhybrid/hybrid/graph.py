@@ -170,10 +170,10 @@ class Graph:
         return list(dict.fromkeys(self.outputs))
 
     @cached_property
-    def slots(self) -> dict[Node, Any]:
+    def slots(self) -> dict[Node, int | Node]:
         """Stored tensor -> its slot. Where memory is not planned, each has a slot of its own.
 
-        An output has none: it is stored in memory that the caller keeps.
+        An output has no slot: it is stored in memory that the caller keeps.
         """
         stored = [kernel[-1] for kernel in self.kernels]
         return {
@@ -183,7 +183,7 @@ class Graph:
         }
 
     @cached_property
-    def slot_sizes(self) -> dict[Any, tuple[int, int]]:
+    def slot_sizes(self) -> dict[int | Node, tuple[int, int]]:
         """slot -> the numbers in its largest value: for each row, and without a batch."""
         sizes = {}
         for node, slot in self.slots.items():

@@ -1,7 +1,7 @@
 """The guard in front of a compiled program: it asks at each call whether all is as it was.
 
 Explained in notebook 09; torch.compile's guards do the same. The questions are asked in C, by
-c/guard.c, which gets what it needs to know in the three structures below.
+c/guard.c, which gets what it needs in the three structures below.
 """
 
 import ctypes
@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from .inputs import READABLE
-from .toolchain import c_file, load_library
+from .toolchain import c_text, load_library
 from .witness import Witness
 
-SOURCE = c_file("guard.c").read_text(encoding="utf-8")
+SOURCE = c_text("guard.c")
 
 # What guard.c needs of Python: functions of Python's C interface, objects, names of attributes.
 FUNCTIONS = """
@@ -121,7 +121,7 @@ class Guarded:
     def __init__(self, witness: Witness, compiled: Any, recompile: Callable):
         """`compiled` is a CompiledGraph, and `witness` has watched its recording."""
         self.compiled = compiled
-        # first input's shape -> second's -> ... -> n, and a tensor like each result
+        # first input's shape -> second's -> ... -> n, and for each result a tensor of its shape
         self.by_shape = {}
         graph, asked = compiled.graph, list(conditions(witness, compiled))
         inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]

@@ -76,10 +76,12 @@ def record(function, inputs):
     if container not in (None, tuple, list):
         raise RecordingError(f"the program returns a {container.__name__}; use a tuple")
     if container and not result:
-        raise RecordingError("the program returns nothing")
+        raise RecordingError(
+            f"the program returns an empty {container.__name__}; return at least one value"
+        )
     outputs = tuple(recorder.node_of(one) for one in (result if container else [result]))
     name = getattr(function, "__name__", type(function).__name__)
-    name = name if name.isidentifier() else "program"  # a lambda has none
+    name = name if name.isidentifier() else "program"  # a lambda is called <lambda>
     values = tuple(one for one in inputs if isinstance(one, Node) and one.op == "input")
     return Graph(name, values, tuple(recorder.nodes), outputs, container)
 
@@ -89,7 +91,7 @@ def argument_names(function, count):
     called = function.forward if isinstance(function, torch.nn.Module) else function
     try:
         parameters = inspect.signature(called).parameters.values()
-    except (TypeError, ValueError):  # some functions written in C have none to show
+    except (TypeError, ValueError):  # some functions written in C do not say
         parameters = []
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return [*named, *[f"x{i}" for i in range(len(named) + 1, count + 1)]][:count]

@@ -30,9 +30,9 @@ class CompilationFailed(RuntimeError):
     """The C compiler refused the source."""
 
 
-def c_file(name: str) -> Path:
-    """A file of the compiler's own C."""
-    return Path(__file__).with_name("c") / name
+def c_text(name: str) -> str:
+    """The text of a file of the folder c."""
+    return (Path(__file__).with_name("c") / name).read_text(encoding="utf-8")
 
 
 def find_compiler() -> list[str]:

@@ -76,7 +76,7 @@ def test_elementary_arithmetic_is_exact(function):
     assert torch.equal(ours.isnan(), torchs.isnan())
     number = ~torchs.isnan()
     assert torch.equal(ours[number], torchs[number])
-    # an infinity tells the zeros apart
+    # 1 / 0.0 and 1 / -0.0 are different, 0.0 and -0.0 are equal
     assert torch.equal(1 / ours[number & (x != 0)], 1 / torchs[number & (x != 0)])
 
 

@@ -12,12 +12,29 @@ from d2lhybrid import trace
 from d2lhybrid.hybrid.codegen import PRELUDE
 from d2lhybrid.hybrid.compiler import CompiledGraph
 from d2lhybrid.hybrid.graph import Graph, Node
+from d2lhybrid.hybrid.names import UniqueNames
 from d2lhybrid.hybrid.toolchain import find_compiler
 
 X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
 
 
 # In printed text ----------------------------------------------------------------------------
+
+
+WISHES = [  # what is wished for, one after the other, and the names
+    (["x", "x", "x"], ["x", "x_2", "x_3"]),
+    (["x_2", "x", "x"], ["x_2", "x", "x_3"]),
+    (["int", "lambda", "n", "dots"], ["int_2", "lambda_2", "n_2", "dots_2"]),
+    (["größe", "1", "a-b", "a b"], ["gr__e", "_1", "a_b", "a_b_2"]),
+    (["i7", "i", "FP_NAN", "_Xy", "_x"], ["the_i7", "i_2", "the_FP_NAN", "the__Xy", "_x"]),
+    (["given"], ["given_2"]),
+]
+
+
+@pytest.mark.parametrize(("wishes", "names"), WISHES)
+def test_names_are_unique_words(wishes, names):
+    unique = UniqueNames(["given"])
+    assert [unique(wish) for wish in wishes] == names
 
 
 def names_of(graph):

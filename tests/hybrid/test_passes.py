@@ -30,7 +30,7 @@ NUMBERS = [0, 1, -2, 3, True, 0.0, -0.0, 1.0, 0.1, -7.5, 1e308, 5e-324, INF, -IN
 
 
 def meaning(graph, values):
-    """What it computes, told apart to the last bit; or how it fails."""
+    """What it computes, to the last bit; or how it fails."""
     try:
         result = graph(*values)
     except ZeroDivisionError:

@@ -27,7 +27,7 @@ def unseen():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The folder for temporary files, with a name that a shell would take apart."""
+    """The folder for temporary files, with a name that a shell would split."""
     folder = tmp_path / "a b; $(touch c) 'd' \"e\" & f"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))

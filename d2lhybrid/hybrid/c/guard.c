@@ -43,15 +43,16 @@ struct condition {
     ptrdiff_t in_order;
 };
 
-/* The guard of one program. */
+/* The guard of one program. `by_shape` leads from the first input's shape to the second's, and so on,
+   and from the last to n and a tensor like each result. `pack` makes of the results what the
+   network returns; it is NULL where that is the only result. `recompile` is called where anything
+   is not as expected. */
 struct guard {
     int (*call_forward)(ptrdiff_t n, void *const *tensors, const float *const *parameters);
     const float *const *parameters;
     ptrdiff_t input_count, result_count, condition_count;
     const struct condition *conditions;
-    Object *by_shape;  /* first input's shape -> second's -> ... -> n, and a tensor like each result */
-    Object *pack;      /* called with the results, returns what the network does; NULL: the result */
-    Object *recompile; /* is called where anything is not as expected */
+    Object *by_shape, *pack, *recompile;
 };
 
 /* Python counts the references to an object. A function that returns an object adds one for its
@@ -183,7 +184,7 @@ static int is_interrupted(void)
     return 0;
 }
 
-/* `self` is a tuple that keeps alive what the guard needs. The guard's address is its first item. */
+/* `self` is a tuple that keeps alive what the guard needs. Its first item is its address. */
 static const struct guard *guard_of(Object *self)
 {
     return python.PyLong_AsVoidPtr(python.PyTuple_GetItem(self, 0));

@@ -10,9 +10,9 @@ import torch
 
 from ..graph import Graph, UnsupportedOperation
 from ..operations import BATCH, OPERATIONS, fill
-from ..toolchain import c_file
+from ..toolchain import c_text
 
-PRELUDE = c_file("prelude.c").read_text(encoding="utf-8")
+PRELUDE = c_text("prelude.c")
 
 
 def c_source(graph: Graph) -> str:
