@@ -15,7 +15,7 @@
     export      a compiled network as a folder of C                                07, 09
     backend     the compiler as a backend of torch.compile                         09
 
-A new operation is one entry in `operations.OPERATIONS`. If C has no function for it, that goes to
-c/prelude.c, and its name to `names.RESERVED`. A new pass is a function in `passes`, listed in
-`optimise`.
+A new operation is one entry in `operations.OPERATIONS`. If C has no function for it, write one in
+c/prelude.c; if torch has other names for the operation, add them to `recorder.SYNONYMS`. A new pass
+is a function in `passes`, and is called by `optimise`.
 """

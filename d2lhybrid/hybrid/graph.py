@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .names import UniqueNames
-from .operations import BATCH, OPERATIONS
+from .operations import BATCH, OPERATIONS, reserved_names
 
 if TYPE_CHECKING:
     import networkx
@@ -194,7 +194,7 @@ class Graph:
     @cached_property
     def names(self) -> dict[Node, str]:
         """node -> its name in printed and generated text. A number has no name."""
-        names, numbers, unique = {}, count(1), UniqueNames(OPERATIONS)
+        names, numbers, unique = {}, count(1), UniqueNames(reserved_names())
         for node in (*self.inputs, *self.nodes):
             if node.op != "constant" or node.shape is not None:
                 # the parameter 0.weight becomes weight_0
@@ -205,7 +205,7 @@ class Graph:
     @cached_property
     def copies(self) -> dict[Node, str]:
         """Output -> the name of its copy, for each that is not computed: C has to copy it."""
-        unique = UniqueNames([*OPERATIONS, *self.names.values()])
+        unique = UniqueNames([*reserved_names(), *self.names.values()])
         return {
             node: unique(f"{self.names[node]}_copy")
             for node in self.results

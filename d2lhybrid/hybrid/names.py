@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterable
 from itertools import count
 
-# The words of C, and those that our C text uses.
+# The words of C, and those that our C text uses, except for the functions of OPERATIONS.
 RESERVED = """
     auto break case char const continue default do double else enum extern float for goto if
     inline int long register restrict return short signed sizeof static struct switch typedef
-    union unsigned void volatile while _Bool _Complex _Imaginary expf tanhf fabsf fmaf dots add_dots
+    union unsigned void volatile while _Bool _Complex _Imaginary fabsf fmaf add_dots
     forward malloc free memory main parameters n i ptrdiff_t NAN INFINITY NULL
     RAND_MAX MB_CUR_MAX EXIT_SUCCESS EXIT_FAILURE HUGE_VAL HUGE_VALF HUGE_VALL
     MATH_ERRNO MATH_ERREXCEPT math_errhandling linux unix

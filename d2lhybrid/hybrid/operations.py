@@ -5,6 +5,7 @@ with their rules.
 """
 
 import operator
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -42,11 +43,11 @@ def linear_shape(x, weight, bias=None):
 
 @dataclass(frozen=True)
 class Operation:
-    """What a node may compute, in Python, in C, and of shapes.
+    """What a node may compute: with numbers or tensors, in Python, in C, and with shapes.
 
     Without a template `row` an operation is elementwise: `c` computes one number from one number
-    of each operand. With it, the statement `row` computes a whole row of the result, and `c` says
-    what becomes of each number in it.
+    of each operand. With it, the statement `row` first computes a row of the result, and `c` is
+    then applied to each number in the row.
     """
 
     function: Callable  # of numbers or tensors
@@ -55,7 +56,7 @@ class Operation:
     operands: tuple[str, ...] = ("input",)  # what torch calls them
     optional: int = 0  # how many of the last operands may be missing
     shape: Callable = broadcast  # from the shapes of the tensors; ValueError where they do not fit
-    sign: str = ""  # of an operation that is written with one
+    sign: str = ""  # of an operation that is written with a sign
     # {0} is the address of a row of the first operand, of k numbers; {1} and so on are addresses
     # of operands that each row needs as a whole; {out} is the address of the result's row, of m
     # numbers. `c` gets the operands that are left.
@@ -77,8 +78,8 @@ def infix(function, sign):
     return Operation(function, template, template, operands=("input", "other"), sign=sign)
 
 
-# An operation of one number is complete with its first line. What math.h does not have, such as
-# relu, is a function in c/prelude.c, and its name is in names.RESERVED.
+# An elementwise operation of one tensor needs only the first three fields. A C function that math.h
+# does not have, such as relu, is in c/prelude.c.
 OPERATIONS = {
     "add": infix(operator.add, "+"),
     "sub": infix(operator.sub, "-"),
@@ -99,6 +100,12 @@ OPERATIONS = {
         row="dots({k}, {m}, {0}, {1}, {out});",
     ),
 }
+
+
+def reserved_names():
+    """The names of the operations, and of the C functions that they call."""
+    templates = " ".join(operation.c + operation.row for operation in OPERATIONS.values())
+    return {*OPERATIONS, *re.findall(r"\w+(?=\()", templates)}
 
 
 def fill(template, values):

@@ -24,7 +24,7 @@ X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
 WISHES = [  # what is wished for, one after the other, and the names
     (["x", "x", "x"], ["x", "x_2", "x_3"]),
     (["x_2", "x", "x"], ["x_2", "x", "x_3"]),
-    (["int", "lambda", "n", "dots"], ["int_2", "lambda_2", "n_2", "dots_2"]),
+    (["int", "lambda", "n", "fmaf"], ["int_2", "lambda_2", "n_2", "fmaf_2"]),
     (["größe", "1", "a-b", "a b"], ["gr__e", "_1", "a_b", "a_b_2"]),
     (["i7", "i", "FP_NAN", "_Xy", "_x"], ["the_i7", "i_2", "the_FP_NAN", "the__Xy", "_x"]),
     (["given"], ["given_2"]),

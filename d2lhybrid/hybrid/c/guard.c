@@ -43,8 +43,8 @@ struct condition {
     ptrdiff_t in_order;
 };
 
-/* The guard of one program. `by_shape` leads from the first input's shape to the second's, and so on,
-   and from the last to n and a tensor like each result. `pack` makes of the results what the
+/* The guard of one program. `by_shape` leads from the first input's shape to the second's, and so
+   on, and from the last to n and a tensor like each result. `pack` makes of the results what the
    network returns; it is NULL where that is the only result. `recompile` is called where anything
    is not as expected. */
 struct guard {

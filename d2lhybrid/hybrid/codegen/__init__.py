@@ -1,4 +1,7 @@
-"""From a graph to source text: `python` writes a Python function, `c` a C function."""
+"""From a graph to source text: `python` writes a Python function, `c` a C function.
+
+Explained in notebooks 03 and 09; Inductor calls this step code generation, too.
+"""
 
 from .c import PRELUDE, c_source
 from .python import python_function, python_source
