@@ -18,8 +18,9 @@ _NAMES = {
     "frameworks.pytorch": "reset_compiler",
     "hybrid.codegen": "PRELUDE c_source python_function python_source",
     "hybrid.compiler": "hybridize",
-    "hybrid.graph": "Node OPERATIONS UnsupportedOperation",
+    "hybrid.graph": "Graph Node UnsupportedOperation",
     "hybrid.guard": "GUARD",
+    "hybrid.operations": "OPERATIONS",
     "hybrid.passes": "memory_bytes optimise",
     "hybrid.recorder": "RecordingError trace",
     "hybrid.toolchain": "CompilationFailed CompilerNotFound compiler_flags find_compiler "

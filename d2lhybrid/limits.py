@@ -7,8 +7,6 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from .hybrid.compiler import CompiledGraph
 from .hybrid.recorder import trace
 from .hybrid.toolchain import c_text, load_function
@@ -34,7 +32,7 @@ def remembered(compiled):
     return result_of
 
 
-def c_loop(net: Callable, x: torch.Tensor) -> Any:
+def c_loop(net: Callable, x: Any) -> Any:
     """A candidate for `compare`: what `hybridize` makes of a network, called in a loop in C.
 
     `x` is an input, (n, features); the candidate may be compared on others.
@@ -52,7 +50,7 @@ def c_loop(net: Callable, x: torch.Tensor) -> Any:
     return repeated(run, TIMES)
 
 
-def reading(net: Callable, x: torch.Tensor) -> Any:
+def reading(net: Callable, x: Any) -> Any:
     """A candidate for `compare` that reads the parameters of a network once, and does no more.
 
     They are added up, or the C compiler would leave out the reading. No program that needs all of

@@ -17,7 +17,7 @@ from .inputs import READABLE
 from .toolchain import c_text, load_library
 from .witness import Witness
 
-SOURCE = c_text("guard.c")
+GUARD = c_text("guard.c")
 
 # What guard.c needs of Python: functions of Python's C interface, objects, names of attributes.
 FUNCTIONS = """
@@ -221,7 +221,7 @@ def reads_training(module):
 @cache
 def guard_library():
     """guard.c, compiled, with its `python` filled in."""
-    library = load_library(SOURCE)
+    library = load_library(GUARD)
     python = PythonStruct.in_dll(library, "python")
     for name in FUNCTIONS.split():
         setattr(python, name, ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p).value)
@@ -235,3 +235,5 @@ def guard_library():
 new_function = ctypes.PYFUNCTYPE(py_object, c_void_p, py_object, c_void_p)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
+
+SOURCE = GUARD  # what earlier versions called it

@@ -55,7 +55,7 @@ def find_compiler() -> list[str]:
     raise CompilerNotFound(
         "no C compiler was found. Install the package gcc (on Debian and Ubuntu: apt install gcc; "
         "on macOS: xcode-select --install; on Windows: winget install LLVM.LLVM), or let the "
-        "variable CC name one. Until then, d2lhybrid.hybrid.codegen.python_function(graph) runs "
+        "variable CC name one. Until then, d2lhybrid.python_function(graph) runs "
         "a graph without a compiler"
     )
 
@@ -125,3 +125,7 @@ def unusable(error):
 def addresses_of(tensors):
     """A C array with the addresses of the tensors' numbers."""
     return (ctypes.c_void_p * len(tensors))(*[tensor.data_ptr() for tensor in tensors])
+
+
+# What earlier versions called two of them.
+flags, load = compiler_flags, load_library
