@@ -1,0 +1,16 @@
+"""A checkout of the course, as the tests of its commands need it."""
+
+import importlib.util
+
+
+def load_course(folder):
+    """The module course.py of a folder, which then is its ROOT."""
+    spec = importlib.util.spec_from_file_location("course_under_test", folder / "course.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def contents(folder):
+    """From each file in a folder to its bytes."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
