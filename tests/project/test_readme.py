@@ -10,6 +10,7 @@ from notebook_rules import ROOT
 import course
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_the_table_of_notebooks_is_that_of_course_toml():
@@ -38,8 +39,8 @@ def test_a_readme_without_the_marks_of_its_table_is_left_alone(copy, mark):
     assert (copy / "README.md").read_text(encoding="utf-8") == README.replace(mark, "")
 
 
-def test_readme_links_lead_somewhere():
-    for name in ("README.md", "CONTRIBUTING.md"):
+def test_links_lead_somewhere():
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         targets = re.findall(r"\]\(([^)\s]+)\)", text)
         assert targets
@@ -62,3 +63,18 @@ def test_readme_picture_is_the_notebooks_own():
     assert files == pictures
     for name in files:
         assert f"](img/{name}.png)" in README
+
+
+def test_contributing_says_where_each_module_is_explained():
+    rows = re.findall(r"^\| (`.+?`) \|", CONTRIBUTING, re.MULTILINE)
+    places = re.findall(r"`([\w/.]+)`", " ".join(rows))
+    package = ROOT / "d2lhybrid"
+    assert [place for place in places if not (package / place).exists()] == []
+    modules = [path.relative_to(package).as_posix() for path in package.rglob("[!_]*.py")]
+    assert [module for module in modules if not module.startswith(tuple(places))] == []
+
+
+def test_the_documentation_shows_commands_that_exist():
+    for text in (README, CONTRIBUTING):
+        for command in re.findall(r"course\.py (\w+)", text):
+            assert f"python3 course.py {command}" in course.__doc__

@@ -55,5 +55,5 @@ def test_each_package_that_a_notebook_needs_is_pinned_and_in_an_extra():
     packages = course.needed("packages")
     assert packages
     assert set(packages) <= set(PINS)
-    extras = sum(PROJECT["project"]["optional-dependencies"].values(), [])
-    assert {requirement.split(">=")[0] for requirement in extras} == set(packages)
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    assert {one.split(">=")[0] for extra in extras for one in extra} == set(packages)
