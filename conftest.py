@@ -20,10 +20,9 @@ import course
 def pytest_ignore_collect(collection_path):
     # A reader's own notebooks are not part of the check. One that is named on the command line is
     # run all the same, because pytest does not ask about it here.
-    if collection_path.suffix == ".ipynb":
-        own = {path.name for path in course.course_notebooks()}
-        return True if collection_path.name not in own else None
-    return None
+    own = {path.name for path in course.course_notebooks()}
+    if collection_path.suffix == ".ipynb" and collection_path.name not in own:
+        return True
 
 
 def pytest_configure(config):

@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = course.course_notebooks()
 ENTRIES = {f"{entry['name']}.ipynb": entry for entry in course.course_entries()}
 MANIFEST = course.manifest()
-LINES = MANIFEST["lines"]["en"]
+LANGUAGE = "en"
+LINES = MANIFEST["lines"][LANGUAGE]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ADDRESS = PROJECT["project"]["urls"]["Repository"]
 
@@ -161,7 +162,7 @@ def opens_as_agreed(notebook, name):
 
 def has_all_its_parts(notebook, name):
     entry = ENTRIES[name]
-    parts = [f"# {entry['title']['en']}"]
+    parts = [f"# {entry['title'][LANGUAGE]}"]
     parts += [line.format(minutes=entry["minutes"]) for line in LINES.values()]
     text = f"\n{prose(notebook)}\n"
     # A heading is a whole line; a bold phrase may stand within one.
@@ -179,7 +180,7 @@ def has_all_its_parts(notebook, name):
 def says_what_it_needs(notebook, name):
     line = next((x for x in prose(notebook).splitlines() if LINES["needs"] in x), "")
     for need, what in MANIFEST["needs"].items():
-        phrase = what["name"]["en"]
+        phrase = what["name"][LANGUAGE]
         if (phrase in line) != (need in ENTRIES[name]["needs"]):
             yield f"its line of needs and course.toml disagree about {phrase}"
 
@@ -214,7 +215,7 @@ def solutions_pass_the_check_of_their_exercise(notebook, name):
 
 def links_lead_where_they_say(notebook, name):
     for text, target in re.findall(r"\[([^]]*)\]\(([^)]*)\)", prose(notebook)):
-        title = ENTRIES[target]["title"]["en"] if target in ENTRIES else None
+        title = ENTRIES[target]["title"][LANGUAGE] if target in ENTRIES else None
         if target not in PAGES and title != text:
             yield f"[{text}]({target}) leads to no notebook of this title and no page in PAGES"
 

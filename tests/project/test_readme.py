@@ -75,6 +75,6 @@ def test_contributing_says_where_each_module_is_explained():
 
 
 def test_the_documentation_shows_commands_that_exist():
+    commands = re.findall(r"^python3 course\.py (\w+)", course.__doc__, re.MULTILINE)
     for text in (README, CONTRIBUTING):
-        for command in re.findall(r"course\.py (\w+)", text):
-            assert f"python3 course.py {command}" in course.__doc__
+        assert set(re.findall(r"course\.py (\w+)", text)) <= set(commands)
