@@ -15,7 +15,7 @@ def load_course(folder):
     return module
 
 
-def contents(folder):
+def files_in(folder):
     """From each file in a folder to its bytes."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 

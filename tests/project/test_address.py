@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from checkout import contents, load_course
+from checkout import files_in, load_course
 from notebook_rules import ADDRESS, ROOT
 
 import course
@@ -50,21 +50,21 @@ def test_a_notebook_that_cannot_be_read_stops_a_change_of_address_before_it_begi
     notebook = copy / "notebooks" / "04_torchscript.ipynb"
     good = notebook.read_bytes()
     notebook.write_bytes(damage)
-    before = contents(copy)
+    before = files_in(copy)
     with pytest.raises(SystemExit, match=r"04_torch.* can't be read.*nothing was changed"):
         load_course(copy).address("ada/course")
-    assert contents(copy) == before
+    assert files_in(copy) == before
     notebook.write_bytes(good)
     load_course(copy).address("ada/course")
     old = ADDRESS.removeprefix("https://github.com").encode()
-    assert [path.name for path, text in contents(copy).items() if old in text] == []
+    assert [path.name for path, text in files_in(copy).items() if old in text] == []
 
 
 def test_a_change_of_address_keeps_the_ends_of_lines(copy):
-    for path, text in contents(copy).items():
+    for path, text in files_in(copy).items():
         path.write_bytes(text.replace(b"\n", b"\r\n"))
-    lines = {path: text.count(b"\r\n") for path, text in contents(copy).items()}
+    lines = {path: text.count(b"\r\n") for path, text in files_in(copy).items()}
     load_course(copy).address("ada/course")
     assert b"github.com/ada/course" in (copy / "README.md").read_bytes()
-    for path, text in contents(copy).items():
+    for path, text in files_in(copy).items():
         assert text.count(b"\n") == text.count(b"\r\n") == lines[path], path.name

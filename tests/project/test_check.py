@@ -12,6 +12,8 @@ from notebook_rules import ROOT, code_cells, load
 
 import course
 
+OWN = sorted(path.name for path in course.course_notebooks())
+
 
 @pytest.fixture
 def crowded(copy):
@@ -19,9 +21,6 @@ def crowded(copy):
     for name in ("01_imperative_programs-Copy1", "Untitled", "01_imperative_programs-checkpoint"):
         shutil.copy(copy / "notebooks" / "04_torchscript.ipynb", copy / f"notebooks/{name}.ipynb")
     return copy
-
-
-OWN = sorted(path.name for path in course.course_notebooks())
 
 
 def test_notebooks_that_jupyterlab_makes_do_not_belong_to_the_course(crowded, monkeypatch, capsys):

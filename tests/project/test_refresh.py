@@ -6,7 +6,7 @@ import sys
 
 import nbformat
 import pytest
-from checkout import contents, load_course
+from checkout import files_in, load_course
 from notebook_rules import code_cells, load, was_refreshed_after_the_last_change
 
 
@@ -87,11 +87,11 @@ def test_refresh_runs_a_notebook_unless_only_its_text_was_changed(
 )
 def test_a_full_disk_leaves_every_file_as_it_was(copy, small, change):
     resource = pytest.importorskip("resource")
-    before, limits = contents(copy), resource.getrlimit(resource.RLIMIT_FSIZE)
+    before, limits = files_in(copy), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))  # no file may grow beyond it
     try:
         with pytest.raises(OSError, match="too large"):
             change(load_course(copy))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert contents(copy) == before
+    assert files_in(copy) == before
