@@ -271,11 +271,18 @@ def saved_code_is_the_packages(notebook, name):
 
 
 def definitions(source):
-    """Pairs of first line number and code, without comments and docstrings, of each statement."""
+    """Pairs of first line number and code of each statement.
+
+    Without comments, docstrings and annotations: the package has more of them.
+    """
     for statement in ast.parse(source).body:
         for node in ast.walk(statement):
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
                 node.body = node.body[1:]
+            if isinstance(node, ast.FunctionDef):
+                node.returns = None
+            elif isinstance(node, ast.arg):
+                node.annotation = None
         yield statement.lineno, ast.unparse(statement)
 
 

@@ -338,7 +338,7 @@ def assert_close(result, like, what, rows=False):
     for one, other in zip(as_list(result), as_list(like), strict=True):
         assert one.shape == other.shape, f"{what}: {one.shape}, torch {other.shape}"
         assert same_specials(one, other), f"{what}: {one}, torch {other}"
-        pairs = zip(one, other) if rows and one.dim() > 1 else [(one, other)]
+        pairs = zip(one, other, strict=True) if rows and one.dim() > 1 else [(one, other)]
         for mine, theirs in pairs:
             finite = theirs.isfinite()
             mine, theirs = mine[finite].double(), theirs[finite].double()
@@ -354,7 +354,7 @@ def special_inputs(program, rng, batched):
     if not batched:
         calls = [program.inputs(rng, 1) for _ in SPECIAL]
         rows = [inputs[0] for inputs in calls]
-    for row, number in zip(rows, SPECIAL):
+    for row, number in zip(rows, SPECIAL, strict=True):
         flat = row.view(-1)
         for place in rng.sample(range(len(flat)), k=rng.randint(1, min(3, len(flat)))):
             flat[place] = number

@@ -46,7 +46,7 @@ def test_fancy_func_after_all_passes():
     texts = [python_source(optimise(g)) for g in (graph, graph.bind(a=1, b=2, c=3, d=4))]
     assert texts[0] == "def fancy_func(a, b, c, d):\n    v3 = (a + b) + (c + d)\n    return v3"
     assert texts[1] == "def fancy_func():\n    return 10"
-    for text, call in zip(texts, ("fancy_func(1, 2, 3, 4)", "fancy_func()")):
+    for text, call in zip(texts, ("fancy_func(1, 2, 3, 4)", "fancy_func()"), strict=True):
         assert run_program(f"{text}\nprint({call})") == "10\n"
 
 

@@ -335,7 +335,7 @@ def test_the_default_device_does_not_matter(net, x):
     with torch.device("meta"):
         fast = hybridize(function, x)
         results = [fast(one) for one in tensors]
-    for one, result in zip(tensors, results):
+    for one, result in zip(tensors, results, strict=True):
         assert result.device.type == "cpu"
         assert_close(result, function(one).detach(), "under another default device")
 

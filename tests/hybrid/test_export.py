@@ -103,7 +103,7 @@ def exported(tmp_path_factory):
                 fast,
                 *[
                     build(fast.export(folder), *how)
-                    for folder, how in zip(folders, (compiler_flags(), []))
+                    for folder, how in zip(folders, (compiler_flags(), []), strict=True)
                 ],
             )
         return made[name]

@@ -77,7 +77,7 @@ def test_passes_keep_the_meaning_in_any_order_and_are_idempotent(seed):
                 after = [meaning(changed, one) for one in values]
                 assert str(step(changed)) == str(changed), (step.__name__, graph)
                 assert changed.inputs == graph.inputs
-                for was, now in zip(before, after):
+                for was, now in zip(before, after, strict=True):
                     assert now == was or was == "ZeroDivisionError", (step.__name__, graph)
                     if step not in (drop_unused, optimise):  # what is dropped cannot fail
                         assert now == was, (step.__name__, graph)
@@ -322,7 +322,7 @@ def check_plan(graph):
         assert node.slot not in [source.slot for source in sources], "overwritten while it is read"
         memory[node.slot] = node
         if node.shape is not None:
-            assert all(room >= size for room, size in zip(sizes[node.slot], node.size))
+            assert all(room >= size for room, size in zip(sizes[node.slot], node.size, strict=True))
     assert all(node.slot is None for node in graph.nodes if node not in stored(graph))
     return len(memory)
 

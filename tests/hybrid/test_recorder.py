@@ -204,7 +204,7 @@ def test_results_in_tuples_and_lists(expression, container, x, y):
     assert type(result) is type(expected)
     if container:
         assert len(result) == len(expected)
-        assert all(np.array_equal(*pair) for pair in zip(result, expected))
+        assert all(np.array_equal(*pair) for pair in zip(result, expected, strict=True))
 
 
 def test_a_result_that_does_not_depend_on_the_inputs():
@@ -233,7 +233,8 @@ def test_a_module_with_a_layer_used_twice():
     parameters = [node.value for node in graph.nodes if node.op == "parameter"]
     assert len(parameters) == 3
     assert all(
-        one is two for one, two in zip(parameters, [net.layer.weight, net.layer.bias, net.scale])
+        one is two
+        for one, two in zip(parameters, [net.layer.weight, net.layer.bias, net.scale], strict=True)
     )
     assert torch.equal(graph(X), net(X))
 

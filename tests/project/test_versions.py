@@ -6,6 +6,7 @@ from checkout import load_course
 from notebook_rules import ADDRESS, PROJECT, ROOT
 
 import course
+import d2lhybrid
 
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -41,14 +42,14 @@ def test_pre_commit_uses_the_same_ruff():
 
 def test_the_citation_names_the_packages_version_and_address():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\nversion: {PROJECT['project']['version']}\n" in citation
+    assert f"\nversion: {d2lhybrid.__version__}\n" in citation
     assert f"\nrepository-code: {ADDRESS}\n" in citation
     assert f"\nlicense: {PROJECT['project']['license']}\n" in citation
 
 
 def test_the_changelog_has_an_entry_for_the_version():
     headings = re.findall(r"^## \[(.+?)\]", CHANGELOG, re.MULTILINE)
-    assert headings[:2] == ["Unreleased", PROJECT["project"]["version"]]
+    assert headings[:2] == ["Unreleased", d2lhybrid.__version__]
 
 
 def test_each_package_that_a_notebook_needs_is_pinned_and_in_an_extra():
