@@ -1,4 +1,7 @@
-"""What a bare `pytest` needs, wherever it is started: see also [tool.pytest] in pyproject.toml."""
+"""What a bare `pytest` needs, wherever it is started. Its options are in pyproject.toml.
+
+On several cores, pytest-xdist starts a process for each, and each of them reads this file.
+"""
 
 import atexit
 import os
@@ -15,17 +18,18 @@ import course
 
 
 def pytest_ignore_collect(collection_path):
-    # A reader's own notebooks are no part of the check. One named on the command line is run:
-    # pytest does not ask about it here.
+    # A reader's own notebooks are not part of the check. One that is named on the command line is
+    # run all the same, because pytest does not ask about it here.
     own = {path.name for path in course.course_notebooks()}
     if collection_path.suffix == ".ipynb" and collection_path.name not in own:
         return True
 
 
 def pytest_configure(config):
-    # nbval takes this path relative to the working directory; make it hold from any.
+    # nbval reads this path relative to the working directory, which may be any.
     config.option.nbval_sanitize_with = str(config.rootpath / "tests" / "sanitize.cfg")
-    # The notebooks' kernels must not depend on how this user has set up the machine.
+    # The notebooks' kernels must not depend on how this user has set up the machine. Each process
+    # has its own folder, since IPython's history is a database that only one should write.
     folder = tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True)
     atexit.register(folder.cleanup)  # behind IPython's own, which writes there once more
     os.environ["IPYTHONDIR"] = folder.name
@@ -45,12 +49,12 @@ def number_from_one(self, name, parent, cell_num, cell, options, make=IPyNbCell.
 
 
 def compare_drawings(self, test, ref, compare=IPyNbCell.compare_outputs):
-    """Compare pictures of programs, too. Those of measured times differ from run to run."""
+    """Compare pictures of programs, too. Pictures of measured times differ from run to run."""
     same = compare(self, test, ref)
     if same and re.search(r"plot_data_flow\(|graph\.plot\(", self.cell.source):
         same = all(map(look_alike, pictures(ref), pictures(test)))
         if not same:
-            self.comparison_traceback.append("The picture is another one than the page shows.")
+            self.comparison_traceback.append("The picture differs from the one on the page.")
     return same
 
 
@@ -60,7 +64,7 @@ def pictures(outputs):
 
 
 def look_alike(one, other):
-    """Whether two pictures differ in no more than how their lines and letters are smoothed."""
+    """Whether two pictures differ only in how their lines and letters are smoothed."""
     coarse = [Image.open(BytesIO(b64decode(png))).convert("RGB").reduce(16) for png in (one, other)]
     (width, height), (width_2, height_2) = (picture.size for picture in coarse)
     if max(abs(width - width_2), abs(height - height_2)) > 1:

@@ -1,10 +1,11 @@
-"""The course's commands. Python alone runs this file; it sets up all the rest in .venv, or in the
-folder that the environment variable D2LHYBRID_VENV names.
+"""The course's commands. They need nothing but Python: the rest is installed into .venv, or into
+the folder that the environment variable D2LHYBRID_VENV names.
 
 python3 course.py read                  open JupyterLab at the first notebook
 python3 course.py check [ARGUMENTS]     run every test and every notebook cell (pytest)
 python3 course.py slides [NOTEBOOKS]    make a deck of slides of each notebook
 python3 course.py refresh [NOTEBOOKS]   run notebooks afresh and store their outputs
+python3 course.py contents              write README's table of notebooks from course.toml
 python3 course.py address OWNER/NAME    for a fork: change the GitHub address everywhere
 """
 
@@ -21,18 +22,23 @@ from pathlib import Path
 
 PYTHONS = ((3, 11), (3, 12), (3, 13))
 ROOT = Path(__file__).resolve().parent
-# A relative path counts from where the command was typed, as everywhere in a terminal.
+# A relative path counts from the folder in which the command was typed.
 VENV = Path(os.path.realpath(os.environ.get("D2LHYBRID_VENV") or ROOT / ".venv"))
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 NOTEBOOKS = ROOT / "notebooks"
 
 
 def main(command="", *arguments):
-    for function in (read, check, slides, refresh, address, run_notebooks):
-        if function.__name__ == command:
-            return function(*arguments)
     if command in ("", "-h", "--help"):
         return print(__doc__)
+    if sys.version_info[:2] not in PYTHONS:
+        sys.exit(
+            "The course runs on Python 3.11, 3.12 or 3.13, and this is {}.{}. Install one of "
+            "them, and start this command with it.".format(*sys.version_info)
+        )
+    for function in (read, check, slides, refresh, contents, address, run_notebooks):
+        if function.__name__ == command:
+            return function(*arguments)
     sys.exit(f"There is no command {command!r}.\n\n{__doc__}")
 
 
@@ -70,15 +76,14 @@ def refresh(*paths):
 def address(new=""):
     if not re.fullmatch(r"[A-Za-z0-9][\w-]{,38}/(?!\.\.?$)[\w.-]{1,100}(?<!\.git)", new, re.ASCII):
         sys.exit(f"The address is the OWNER/NAME of a GitHub repository, not {new!r}.")
-    project = ROOT / "pyproject.toml"
+    *_, project = paths = files_with_address()
     old = re.search(r'Repository = "https://github\.com/(.+)"', project.read_text("utf-8")).group(1)
     changes = {}
-    # pyproject.toml comes last: if this is stopped before, the same command finishes the work.
-    for path in [*ROOT.glob("*.md"), *course_notebooks(), project]:
+    for path in paths:
         try:
             text = path.read_bytes().decode()  # bytes: line ends stay as they are
             changed = re.sub(rf"(github(?:\.com)?)/{re.escape(old)}(?![\w-])", rf"\1/{new}", text)
-            if path.suffix == ".ipynb":  # its first cell is another now
+            if path.suffix == ".ipynb":  # its first cell has changed, so its fingerprint does
                 mark, new_mark = (fingerprint(json.loads(t)) for t in (text, changed))
                 changed = changed.replace(mark, new_mark)
         except (ValueError, LookupError, TypeError) as error:  # no UTF-8, no JSON, no notebook
@@ -90,10 +95,60 @@ def address(new=""):
         print("changed", path.relative_to(ROOT))
 
 
+def files_with_address():
+    """The files that may name the address of the repository.
+
+    pyproject.toml comes last: `address` reads the old address there, so that a change which was
+    stopped is finished by the same command.
+    """
+    documents = [*ROOT.glob("*.md"), *ROOT.glob("*.cff")]
+    return [*documents, *course_notebooks(), ROOT / "pyproject.toml"]
+
+
+def contents():
+    """Write README's table of notebooks, which stands between two marks."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    write(ROOT / "README.md", with_contents(readme).encode())
+
+
+def with_contents(readme, language="en"):
+    """The text of a README with its table of notebooks as course.toml has it."""
+    rows = ["", "| | | minutes |", "| --- | --- | --- |"]
+    for part in manifest()["parts"]:
+        rows.append(f"| | **{part['title'][language]}** | |")
+        for entry in part["notebooks"]:
+            name, title, about = entry["name"], entry["title"][language], entry["about"][language]
+            link = f"[{title}](notebooks/{name}.ipynb)"
+            rows.append(f"| {name[:2]} | {link}: {about} | {entry['minutes']} |")
+    rows.append("")
+    begin, end = "<!-- python3 course.py contents -->", "<!-- end of contents -->"
+    if begin not in readme or end not in readme:
+        sys.exit(f"README.md needs the lines {begin!r} and {end!r} around its table of notebooks.")
+    return "\n".join([readme.partition(begin)[0] + begin, *rows, end + readme.partition(end)[2]])
+
+
+def manifest():
+    """The course as course.toml describes it: parts, notebooks, and what they need."""
+    import tomllib  # only Python 3.11 and later have it; main() says so on others
+
+    return tomllib.loads((ROOT / "course.toml").read_text("utf-8"))
+
+
+def course_entries():
+    """What course.toml says of each notebook, in reading order."""
+    return [entry for part in manifest()["parts"] for entry in part["notebooks"]]
+
+
 def course_notebooks():
-    """The course's own notebooks, in order, without copies and new ones that JupyterLab made."""
-    paths = NOTEBOOKS.glob("*.ipynb")
-    return sorted(path for path in paths if re.fullmatch(r"\d\d_\w+", path.stem))
+    """The paths of the course's own notebooks, in reading order."""
+    return [NOTEBOOKS / f"{entry['name']}.ipynb" for entry in course_entries()]
+
+
+def needed(kind):
+    """The "commands" or the "packages" that some notebook needs, as course.toml names them."""
+    needs = manifest()["needs"]
+    names = [name for entry in course_entries() for name in entry["needs"]]
+    return list(dict.fromkeys(one for name in names for one in needs[name].get(kind, [])))
 
 
 def notebooks(paths):
@@ -106,19 +161,14 @@ def notebooks(paths):
 
 def set_up():
     """Make the environment, unless it is there and made from these very requirements."""
-    if sys.version_info[:2] not in PYTHONS:
-        sys.exit(
-            "The course runs on Python 3.11, 3.12 or 3.13, and this is {}.{}. Install one of "
-            "them, and start this command with it.".format(*sys.version_info)
-        )
     done = VENV / "made-from"
     if done.is_file() and done.read_bytes() == made_from():
         return
     ours = VENV == ROOT / ".venv" or done.exists() or not VENV.is_dir() or not any(VENV.iterdir())
     if not ours and not ((VENV / "pyvenv.cfg").exists() and version_inside()):
         sys.exit(
-            f"{VENV} is not empty, and no environment that works. Let D2LHYBRID_VENV name a new "
-            "folder; nothing was changed."
+            f"{VENV} is not empty, and it is not an environment that works. Let D2LHYBRID_VENV "
+            "name a new folder; nothing was changed."
         )
     print("Setting up", VENV, "- once; torch is large, so it may take some minutes.", flush=True)
     VENV.mkdir(parents=True, exist_ok=True)
@@ -129,15 +179,15 @@ def set_up():
     install = [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
     for step in (make, [*install, "-r", "requirements.txt", "-e", "."]):
         if run(step, cwd=ROOT):
-            sys.exit("That did not work; see above. Mend it and start this command again.")
+            sys.exit("That did not work; see above. Start this command again when it is mended.")
     done.write_bytes(made_from())
 
 
 def made_from():
     """A digest of the requirements, of this folder and of the environment's Python version.
 
-    A copied or moved environment imports the package from the old folder, and an upgrade of the
-    system may change the Python that the environment refers to.
+    The folder counts because a copied or moved environment imports the package from the old
+    folder; the version, because an upgrade of the system may change the environment's Python.
     """
     files = [(ROOT / name).read_bytes() for name in ("requirements.txt", "pyproject.toml")]
     content = b"\n".join([*files, os.fsencode(ROOT), version_inside()])
@@ -230,9 +280,9 @@ def store(notebook, path):
 def fingerprint(notebook):
     """Eight digits that change with a notebook's code or stored outputs, and eight with any cell.
 
-    nbval compares neither pictures nor figures that were measured. The first eight digits show
-    when such an output is no longer the one that the code has put out; the others, when prose, a
-    tag or a slide is no longer what its author stored.
+    nbval compares neither pictures nor measured figures. The first eight digits show that such
+    an output is still what the code has put out; the others, that prose, tags and slides are
+    still what their author stored.
     """
 
     def joined(part):  # a file may hold a text as one string or as a list of lines

@@ -1,50 +1,55 @@
 """What happens when a program is compiled instead of interpreted, and does it help?
 
 The helper package of the course. Each name below is loaded when it is first used, so
-`import d2lhybrid` itself imports neither torch nor matplotlib.
+`import d2lhybrid` itself imports neither torch nor matplotlib. `__init__.pyi` tells the names to
+editors.
 """
 
 from importlib import import_module
 
-# public name -> the module that defines it
-_HOME = {
-    "Benchmark": "benchmark",
-    "Timer": "benchmark",
-    "compare": "comparison",
-    "cpu": "device",
-    "gpu": "device",
-    "num_gpus": "device",
-    "synchronize": "device",
-    "try_all_gpus": "device",
-    "try_gpu": "device",
-    "hybridize": "hybrid.compiler",
-    "trace": "hybrid.recorder",
-    "check": "lesson",
-    "raises": "lesson",
-    "get_net": "nets",
-    "plot_break_even": "plot",
-    "plot_data_flow": "plot",
-    "plot_distribution": "plot",
-    "plot_over_time": "plot",
-    "plot_pairs": "plot",
-    "plot_ratios": "plot",
-    "plot_roads": "plot",
-    "plot_shares": "plot",
-    "plot_stages": "plot",
-    "plot_times": "plot",
-    "plot_verdicts": "plot",
-    "data_flow": "program",
-    "run_program": "program",
-    "recipe": "stopwatch",
-    "repeated": "stopwatch",
-    "sweep": "sweeps",
-}
+__version__ = "0.1.0"
 
-__all__ = [*_HOME]
+# module -> the public names that it defines
+_NAMES = {
+    "bench": "compare_ways",
+    "book": "Benchmark Timer cpu gpu num_gpus try_all_gpus try_gpu",
+    "dataflow": "data_flow",
+    "frameworks": "synchronize",
+    "frameworks.pytorch": "reset_compiler",
+    "hybrid.codegen": "PRELUDE c_source python_function python_source",
+    "hybrid.compiler": "hybridize",
+    "hybrid.graph": "Graph Node UnsupportedOperation",
+    "hybrid.guard": "GUARD",
+    "hybrid.operations": "OPERATIONS",
+    "hybrid.passes": "memory_bytes optimise",
+    "hybrid.recorder": "RecordingError trace",
+    "hybrid.toolchain": "CompilationFailed CompilerNotFound compiler_flags find_compiler "
+    "load_library",
+    "lesson": "check muted needs raises",
+    "limits": "c_loop reading",
+    "measure.agreement": "difference",
+    "measure.candidates": "CandidateError recipe repeated",
+    "measure.comparison": "Comparison compare",
+    "measure.sweeps": "Sweep sweep",
+    "nets": "get_net",
+    "plot": "plot_break_even plot_data_flow plot_distribution plot_measures plot_outcomes "
+    "plot_over_time plot_pairs plot_ratios plot_shares plot_stages plot_times",
+    "program": "as_text drop_unused_text fold_constants_text free_after_last_use inline names_in "
+    "run_program straight_line substitute",
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+# Names and modules of earlier versions, which saved copies of notebooks still import.
+_EARLIER = {"plot_roads": "plot_measures", "plot_verdicts": "plot_outcomes"}
+__path__.append(f"{__path__[0]}/earlier")
+
+__all__ = [*_HOME, "__version__"]
 
 
 def __getattr__(name):
     """Import a public name at its first use (PEP 562)."""
+    if name in _EARLIER:
+        return __getattr__(_EARLIER[name])
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

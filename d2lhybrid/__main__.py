@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import warnings
 
 
 def main(arguments=None):
@@ -22,8 +21,6 @@ def main(arguments=None):
         help="put the measuring itself to the test: 10 runs take about a minute, 100 a full test",
     )
     options = parser.parse_args(arguments)
-    # PyTorch 2.9 and later discourages TorchScript, in so many words and at every call.
-    warnings.filterwarnings("ignore", message=r"`torch\.jit\.")
     if options.self_test:
         run_self_test(options.self_test)
     else:
@@ -31,11 +28,11 @@ def main(arguments=None):
 
 
 def run_bench(batches, json_file, plot_file):
-    from .bench import bench
+    from .bench import compare_ways
 
-    answer = bench(batches)
+    answer = compare_ways(batches)
     if len(answer) == 1:  # one size: a comparison says more
-        (answer,) = answer
+        (answer,) = answer.values()
     print(answer)
     if json_file:
         with open(json_file, "w") as file:
@@ -48,13 +45,13 @@ def run_bench(batches, json_file, plot_file):
 
 
 def run_self_test(runs):
-    from .selftest import HEADER, self_test
-    from .tables import as_text
+    from .measure.selftest import COLUMNS, self_test
+    from .tables import text_table
 
     def report(row):
         print(row, flush=True)
 
-    print(as_text(HEADER, []))
+    report(text_table(COLUMNS, []))
     self_test(runs, report)
 
 

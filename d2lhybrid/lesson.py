@@ -1,11 +1,16 @@
-"""What a lesson needs: errors made on purpose, and answers that are checked."""
+"""What a lesson needs: errors made on purpose, checked answers, sections that can be left out."""
 
+import io
+import logging
 import traceback
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any
 
 
 @contextmanager
-def raises(*expected, show_calls=False):
+def raises(*expected: type[BaseException], show_calls: bool = False):
     """Run a block that must fail, and print how it failed, so that the notebook goes on.
 
         with raises(TypeError):
@@ -29,7 +34,7 @@ def raises(*expected, show_calls=False):
         raise AssertionError(f"{names} was expected here, and nothing was raised")
 
 
-def check(answer, truth, by=lambda answer: answer):
+def check(answer: Any, truth: Any, by: Callable[[Any], Any] = lambda answer: answer) -> None:
     """Say whether an exercise's answer is right. `...` is an answer not given yet.
 
     Prints `not yet` for an `answer` that is or holds `...`, `right` if `by(answer)` equals
@@ -46,3 +51,34 @@ def check(answer, truth, by=lambda answer: answer):
         print(f"not right: {type(error).__name__}: {error}")
     else:
         print("right" if value == truth else f"not right: it gives {value!r}")
+
+
+def needs(there: Any, what: str) -> bool:
+    """Whether what a section needs is there; if not, a line says so, and Run All goes on.
+
+        if needs(shutil.which("g++"), "C++ compiler"):
+            ...
+
+    prints, on a machine without: `this machine: has no C++ compiler; the stored page shows what
+    comes here`.
+    """
+    if not there:
+        print(f"this machine: has no {what}; the stored page shows what comes here")
+    return bool(there)
+
+
+@contextmanager
+def muted():
+    """A block without the reports and warnings of compilers and exporters."""
+    before = logging.root.manager.disable  # one of these may stand in another
+    logging.disable(max(before, logging.WARNING))
+    try:
+        with (
+            warnings.catch_warnings(),
+            redirect_stdout(io.StringIO()),
+            redirect_stderr(io.StringIO()),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

@@ -1,9 +1,12 @@
-"""The networks of the course."""
+"""The networks of the course, in PyTorch. `get_net` is explained in notebook 04."""
 
+from copy import deepcopy
+
+import torch
 from torch import nn
 
 
-def get_net():
+def get_net() -> nn.Sequential:
     """A fresh perceptron with two hidden layers, weights drawn at random.
 
     (n, 512) -> 256 -> 128 -> (n, 2), with a ReLU behind each hidden layer: 164,482 parameters.
@@ -15,3 +18,13 @@ def get_net():
         nn.ReLU(),
         nn.Linear(128, 2),
     )
+
+
+def random_input(rows: int = 1) -> torch.Tensor:
+    """An input for `get_net`: (rows, 512), normally distributed."""
+    return torch.randn(rows, 512)
+
+
+def without_gradients(net: nn.Module) -> nn.Module:
+    """A copy of a network for inference, whose parameters ask for no gradients."""
+    return deepcopy(net).eval().requires_grad_(False)

@@ -1,5 +1,7 @@
 """Programs held as text: the running example, its run, and the steps that rewrite it.
 
+Written by the reader in notebook 02.
+
 Each step takes the text of a straight-line program and returns the text of a program that
 prints the same. A straight-line program has no `if` and no loop, and gives each name its value
 once. It is made of
@@ -11,33 +13,31 @@ once. It is made of
     print(...)          with expressions for arguments
 
 In such a program an expression cannot fail and does nothing besides computing its value, so it
-may be computed earlier, later or not at all; and nobody can look at a name but the program
-itself. Every other program is refused: a compiler must never guess.
+may be computed earlier, later or not at all; and only the program itself can look at a name.
+Every other program is refused: a compiler must never guess.
 """
 
 import ast
-import inspect
 import io
 import operator
-import textwrap
 from contextlib import redirect_stdout
 from copy import deepcopy
 
-OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 
 # The running example ------------------------------------------------------------------------
 
 
-def add_():
+def add_() -> str:
     return """
 def add(a, b):
     return a + b
 """
 
 
-def fancy_func_():
+def fancy_func_() -> str:
     return """
 def fancy_func(a, b, c, d):
     e = add(a, b)
@@ -47,11 +47,11 @@ def fancy_func(a, b, c, d):
 """
 
 
-def evoke_():
+def evoke_() -> str:
     return add_() + fancy_func_() + "print(fancy_func(1, 2, 3, 4))"
 
 
-def run_program(text):
+def run_program(text: str) -> str:
     """Compile a program's text, run it in a namespace of its own, return what it printed."""
     output = io.StringIO()
     with redirect_stdout(output):
@@ -62,7 +62,7 @@ def run_program(text):
 # From text to statements, and back ----------------------------------------------------------
 
 
-def straight_line(text):
+def straight_line(text: str) -> list[ast.stmt]:
     """The statements of a straight-line program, as `ast` nodes.
 
     ValueError, with the line, for any other program; SyntaxError for what is no Python.
@@ -72,17 +72,17 @@ def straight_line(text):
     return statements
 
 
-def as_text(statements):
+def as_text(statements: list[ast.stmt]) -> str:
     """The text of a program. ValueError where the statements make no straight-line program."""
     text = ast.unparse(ast.Module(statements, type_ignores=[]))
     straight_line(text)
     return text
 
 
-def names_in(statement):
+def names_in(statement: ast.stmt) -> list[str]:
     """The variables that a statement of the main program mentions, each once.
 
-    Neither the functions that it calls nor, for a definition, anything inside.
+    Without the functions that it calls; a definition mentions no variable.
     """
     if isinstance(statement, ast.FunctionDef):
         return []
@@ -141,7 +141,7 @@ def _check_expression(expression, arity, values):
                 _refuse(expression, f"{name!r} has no value here")
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             _check_expression(operand, arity, values)
-        case ast.BinOp(op=op, left=left, right=right) if type(op) in OPERATIONS:
+        case ast.BinOp(op=op, left=left, right=right) if type(op) in OPERATORS:
             _check_expression(left, arity, values)
             _check_expression(right, arity, values)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in arity:
@@ -189,7 +189,8 @@ class Inliner(ast.NodeTransformer):
             return call  # print stays a call
         function = self.functions[call.func.id]
         parameters = [parameter.arg for parameter in function.args.args]
-        insert = Substitute(dict(zip(parameters, call.args)))
+        # straight_line has counted the arguments
+        insert = Substitute(dict(zip(parameters, call.args)))  # noqa: B905
         for statement in deepcopy(function.body):
             statement = self.visit(insert.visit(statement))
             if isinstance(statement, ast.Return):
@@ -197,7 +198,7 @@ class Inliner(ast.NodeTransformer):
             self.lines.append(statement)
 
 
-def inline(text):
+def inline(text: str) -> str:
     """Put each function's body where the function is called; then no definition is needed.
 
     A function that assigns to names and is called twice would give them two values: refused.
@@ -211,7 +212,7 @@ def inline(text):
     return as_text(inliner.lines)
 
 
-def free_after_last_use(text):
+def free_after_last_use(text: str) -> str:
     """Delete each name after the last statement that mentions it."""
     statements = straight_line(text)
     program = []
@@ -231,7 +232,7 @@ class Folder(ast.NodeTransformer):
         self.generic_visit(operation)  # first the operations inside
         match operation:
             case ast.BinOp(ast.Constant(left), op, ast.Constant(right)):
-                return ast.Constant(OPERATIONS[type(op)](left, right))
+                return ast.Constant(OPERATORS[type(op)](left, right))
         return operation
 
     def visit_UnaryOp(self, operation):
@@ -242,7 +243,7 @@ class Folder(ast.NodeTransformer):
         return operation
 
 
-def fold_constants(text):
+def fold_constants_text(text: str) -> str:
     """Compute what is known before the program runs, and hand it on to where it is read."""
     known = {}  # name -> its number, as an expression
     program = []
@@ -254,8 +255,8 @@ def fold_constants(text):
     return as_text(program)
 
 
-def drop_unused(text):
-    """Remove each assignment whose name nobody reads, from the last to the first."""
+def drop_unused_text(text: str) -> str:
+    """Remove each assignment whose name is never read, from the last to the first."""
     program, needed = [], set()
     for statement in reversed(straight_line(text)):
         if isinstance(statement, ast.Assign) and statement.targets[0].id not in needed:
@@ -269,7 +270,7 @@ def drop_unused(text):
     return as_text([s for s in program if not isinstance(s, ast.Delete) or s.targets])
 
 
-def substitute(text):
+def substitute(text: str) -> str:
     """Put what a name stands for where the name is read; then the name need not be made."""
     values = {}  # name -> the expression that it stands for
     program = []
@@ -282,61 +283,5 @@ def substitute(text):
     return as_text(program)
 
 
-# The data flow ------------------------------------------------------------------------------
-
-
-def data_flow(program):
-    """Who feeds whom: the data-flow graph of a function, or of a program's text.
-
-    Of a function its source is read: each parameter is an input, each line of the body is
-    followed, and a call of another function is one operation. Of a program the main part is
-    read, and its numbers are the inputs. Returns a `networkx.DiGraph` whose nodes are numbered
-    in the order of computing, each with a `label` (`a`, `1`, `+`, `add`), a `kind` (`input` or
-    `operation`) and the `name` that the program gives to the value, or ''.
-    """
-    import networkx
-
-    graph = networkx.DiGraph()
-    node_of = {}  # name -> the node whose value it holds
-
-    def add_node(label, kind, sources=()):
-        node = len(graph)
-        graph.add_node(node, label=label, kind=kind, name="")
-        graph.add_edges_from((source, node) for source in sources)
-        return node
-
-    def node_for(expression):
-        match expression:
-            case ast.Name(id=name):
-                return node_of[name]
-            case ast.Constant(value=value):
-                return add_node(str(value), "input")
-            case ast.BinOp(left, op, right):
-                return add_node(SYMBOLS[type(op)], "operation", [node_for(left), node_for(right)])
-            case ast.UnaryOp(operand=operand):
-                return add_node("-", "operation", [node_for(operand)])
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                return add_node(name, "operation", [node_for(a) for a in arguments])
-        _refuse(expression, "no data flow is known for it")
-
-    if callable(program):
-        function = ast.parse(textwrap.dedent(inspect.getsource(program))).body[0]
-        for parameter in function.args.args:
-            node_of[parameter.arg] = add_node(parameter.arg, "input")
-        statements = function.body
-    else:
-        statements = straight_line(program)
-    for statement in statements:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                node_of[name] = node_for(value)
-                graph.nodes[node_of[name]]["name"] = name
-            case ast.Expr(value=ast.Call() as call):
-                node_for(call)
-            case ast.Return(value=ast.expr() as value):
-                node_for(value)
-            case ast.FunctionDef() | ast.Delete():
-                pass  # computes nothing
-            case _:
-                _refuse(statement, "no data flow is known for it")
-    return graph
+# What earlier versions called two of them.
+fold_constants, drop_unused = fold_constants_text, drop_unused_text

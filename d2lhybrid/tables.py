@@ -1,16 +1,18 @@
 """Numbers for the eye: a time with its unit, and one table as text, HTML or Markdown."""
 
+from collections.abc import Iterable, Sequence
 from html import escape
+from typing import NamedTuple
 
 UNITS = (("s", 1), ("ms", 1e3), ("\u00b5s", 1e6), ("ns", 1e9))
 
 
-def unit_for(time):
+def unit_for(time: float) -> tuple[str, float]:
     """The unit in which a time in seconds is 1 or more, and how many of it make a second."""
     return next(((unit, factor) for unit, factor in UNITS if time * factor >= 1), UNITS[-1])
 
 
-def seconds(time):
+def seconds(time: float | None) -> str:
     """A time in seconds with four digits and a fitting unit: `32.10 µs`; '' for None."""
     if time is None:
         return ""
@@ -18,39 +20,52 @@ def seconds(time):
     return f"{time * factor:#.4g} {unit}"
 
 
-def as_text(header, rows):
+class Column(NamedTuple):
+    """A column of a table."""
+
+    title: str
+    width: int = 0  # in characters; at least as many as the title has
+
+
+Rows = Iterable[Sequence[str]]
+
+
+def text_table(columns: Sequence[Column], rows: Rows) -> str:
     """A table for the terminal: the first column to the left, the others to the right.
 
-    The column of labels is as wide as its widest label, every other as its heading, which
-    whoever wrote it has padded with blanks. So the layout does not depend on the figures, and
-    the outputs of two runs can be compared line by line with the figures masked.
+    The first column is as wide as its widest label, every other as its `Column` says. So the
+    layout does not depend on the figures, and the outputs of two runs can be compared line by
+    line with the figures masked.
     """
-    table = [header, *rows]
-    widths = [max(len(row[0]) for row in table), *map(len, header[1:])]
+    table = [[column.title for column in columns], *rows]
+    widths = [max(columns[0].width, *(len(row[0]) for row in table), 0)]
+    widths += [max(column.width, len(column.title)) for column in columns[1:]]
     lines = []
     for row in table:
         cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
 
-def as_markdown(header, rows):
+def markdown_table(columns: Sequence[Column], rows: Rows) -> str:
     """A table for GitHub and for papers."""
-    lines = [[cell.strip().replace("|", "\\|") for cell in row] for row in (header, *rows)]
-    lines.insert(1, ["---"] + ["---:"] * (len(header) - 1))
+    table = [[column.title for column in columns], *rows]
+    lines = [[cell.strip().replace("|", "\\|") for cell in row] for row in table]
+    lines.insert(1, ["---"] + ["---:"] * (len(columns) - 1))
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def as_html(header, rows, notes=()):
+def html_table(columns: Sequence[Column], rows: Rows, notes: Iterable[str] = ()) -> str:
     """A table for a notebook. Figures carry the class `measured`, labels and headings do not."""
 
     def cell(kind, text, look):
         return f"<{kind} {look}>{escape(text.strip())}</{kind}>"
 
     left, right = 'style="text-align:left"', 'style="text-align:right"'
-    head = cell("th", header[0], left) + "".join(cell("th", text, right) for text in header[1:])
-    lines = ["<table>", f"<tr>{head}</tr>"]
+    looks = [left] + [right] * (len(columns) - 1)
+    head = [cell("th", column.title, look) for column, look in zip(columns, looks, strict=True)]
+    lines = ["<table>", f"<tr>{''.join(head)}</tr>"]
     for label, *figures in rows:
         body = cell("td", label, left)
         body += "".join(cell("td", text, f'class="measured" {right}') for text in figures)
@@ -60,20 +75,20 @@ def as_html(header, rows, notes=()):
     return "\n".join(lines)
 
 
-class Shown:
-    """Shows itself as a table with notes below, given `_table()` -> (header, rows) and `_notes()`.
+class Table:
+    """Shows itself as a table with notes below: as text where it is printed, as HTML in a notebook.
 
-    As text where it is printed, as HTML in a notebook, as Markdown on request.
+    A subclass has `_columns()`, `_rows()` and `_notes()`.
     """
 
     def __str__(self):
-        return "\n".join([as_text(*self._table()), *self._notes()])
+        return "\n".join([text_table(self._columns(), self._rows()), *self._notes()])
 
     __repr__ = __str__
 
     def _repr_html_(self):
-        return as_html(*self._table(), self._notes())
+        return html_table(self._columns(), self._rows(), self._notes())
 
-    def to_markdown(self):
+    def to_markdown(self) -> str:
         """The table and its notes as Markdown."""
-        return as_markdown(*self._table()) + "\n\n" + "  \n".join(self._notes())
+        return markdown_table(self._columns(), self._rows()) + "\n\n" + "  \n".join(self._notes())

@@ -1,7 +1,8 @@
-"""What every notebook of the course keeps to. Each rule yields the faults that it finds.
+"""The rules that every notebook of the course keeps. Each rule yields the faults that it finds.
 
-A notebook is the plain dict that its JSON holds. nbval runs the cells and compares outputs;
-here are the things that it lets pass, and those that a reader would trip over.
+A rule gets a notebook, as the plain dict that its JSON holds, and the name of its file. nbval
+runs the cells and compares outputs; the rules find what nbval lets pass, and what a reader would
+trip over.
 """
 
 import ast
@@ -9,18 +10,23 @@ import base64
 import json
 import re
 import struct
-import sys
 import tomllib
+from contextlib import redirect_stdout
 from functools import cache
+from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
 from statistics import median
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-import course  # noqa: E402
+import course
+from d2lhybrid.lesson import check
 
+ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = course.course_notebooks()
+ENTRIES = {f"{entry['name']}.ipynb": entry for entry in course.course_entries()}
+MANIFEST = course.manifest()
+LANGUAGE = "en"
+LINES = MANIFEST["lines"][LANGUAGE]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ADDRESS = PROJECT["project"]["urls"]["Repository"]
 
@@ -33,13 +39,23 @@ BADGE = (
     "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
     "(https://colab.research.google.com/github/{}/blob/main/notebooks/{})"
 )
-PAGES = {  # no test can open them: enter a page here after you have seen it in a browser
+PAGES = {  # no test opens them: add a page here after you have seen it in a browser
     "https://colab.research.google.com/assets/colab-badge.svg",
     "https://d2l.ai/chapter_computational-performance/hybridize.html",
 }
 PRIVATE = re.compile(  # what belongs to one machine: folders, users, hosts, environments
     r"/(?:tmp|root|home|Users|work|content|usr|opt|var)/|[A-Z]:\\|site-packages|\.venv|\w@\w|localhost"
 )
+
+
+def said_by_check(answer):
+    """What `check` prints about an answer to a question whose answer is 1."""
+    with redirect_stdout(StringIO()) as printed:
+        check(answer, 1)
+    return printed.getvalue().rstrip()
+
+
+NOT_YET, RIGHT, WRONG = said_by_check(...), said_by_check(1), said_by_check(2).partition(":")[0]
 
 
 def load(path):
@@ -104,7 +120,7 @@ def output_is_compared(notebook, name):
             ignored.append(cell)
             kinds = [set(output.get("data", ())) for output in cell["outputs"]]
             if kinds != [{"image/png", "text/plain"}]:
-                yield f"cell {number} is ignored, and puts out other things than one picture"
+                yield f"cell {number} is ignored, and its output is not just one picture"
     if len(ignored) * 10 > len(cells):
         yield f"{len(ignored)} of {len(cells)} code cells are ignored; one in ten at most"
 
@@ -115,7 +131,7 @@ def is_small(notebook, name):
         yield f"{size} bytes; a million at most"
     lines = [len([x for x in text_of(c).splitlines() if x.strip()]) for c in code_cells(notebook)]
     if median(lines) > 6 or max(lines) > 24:
-        yield f"code cells of {median(lines)} lines in the middle and {max(lines)} at most"
+        yield f"its code cells have up to {max(lines)} lines, the median is {median(lines)}"
 
 
 def was_refreshed_after_the_last_change(notebook, name):
@@ -145,36 +161,40 @@ def opens_as_agreed(notebook, name):
 
 
 def has_all_its_parts(notebook, name):
-    parts = [
-        r"\A# ",
-        r"^\*\*What you will be able to do:\*\*",
-        r"^\*\*Needs:\*\*",
-        r"\*\*About \d+ minutes\.\*\*",
-        r"^## Summary$",
-        r"^## Exercises$",
-        r"^## Solutions$",
-        r"^## Where next$",
-    ]
-    places = [re.search(part, prose(notebook), re.MULTILINE) for part in parts]
-    for part, place in zip(parts, places):
-        if place is None:
-            yield f"nothing matches {part}"
-    if len(re.findall(r"^# ", prose(notebook), re.MULTILINE)) > 1:
+    entry = ENTRIES[name]
+    parts = [f"# {entry['title'][LANGUAGE]}"]
+    parts += [line.format(minutes=entry["minutes"]) for line in LINES.values()]
+    text = f"\n{prose(notebook)}\n"
+    # A heading is a whole line; a bold phrase may stand within one.
+    places = [text.find(f"\n{part}\n" if part.startswith("#") else part) for part in parts]
+    for part, place in zip(parts, places, strict=True):
+        if place < 0:
+            yield f"{part!r} is missing; course.toml asks for it"
+    if len(re.findall(r"^# ", text, re.MULTILINE)) > 1:
         yield "a section has a heading of the title's level"
-    starts = [place.start() for place in places if place]
-    if starts != sorted(starts):
+    found = [place for place in places if place >= 0]
+    if found != sorted(found) or places[0] > 0:
         yield "its parts stand in another order"
+
+
+def says_what_it_needs(notebook, name):
+    line = next((x for x in prose(notebook).splitlines() if LINES["needs"] in x), "")
+    for need, what in MANIFEST["needs"].items():
+        phrase = what["name"][LANGUAGE]
+        if (phrase in line) != (need in ENTRIES[name]["needs"]):
+            yield f"its line of needs and course.toml disagree about {phrase}"
 
 
 def exercises_are_open_and_solved(notebook, name):
     words = printed(notebook).splitlines()
-    if words.count("not yet") < 3 or words.count("not yet") != words.count("right"):
-        yield f"{words.count('not yet')} exercises, {words.count('right')} right solutions"
-    if any(word.startswith("not right") for word in words):
+    exercises, solutions = words.count(NOT_YET), words.count(RIGHT)
+    if exercises < 3 or exercises != solutions:
+        yield f"{exercises} exercises, {solutions} right solutions"
+    if any(word.startswith(WRONG) for word in words):
         yield "a solution is not right"
     for cell in notebook["cells"]:
         folded = cell["metadata"].get("jp-MarkdownHeadingCollapsed", False)
-        if (text_of(cell) == "## Solutions") != folded:
+        if (text_of(cell) == LINES["solutions"]) != folded:
             yield "the solutions are to be folded, and nothing else"
 
 
@@ -182,7 +202,7 @@ def solutions_pass_the_check_of_their_exercise(notebook, name):
     asked, solved = [], []
     calls = asked
     for cell in notebook["cells"]:
-        if text_of(cell) == "## Solutions":
+        if text_of(cell) == LINES["solutions"]:
             calls = solved
         elif cell["cell_type"] == "code" and "check(" in text_of(cell):
             for node in ast.walk(ast.parse(text_of(cell))):
@@ -195,14 +215,9 @@ def solutions_pass_the_check_of_their_exercise(notebook, name):
 
 def links_lead_where_they_say(notebook, name):
     for text, target in re.findall(r"\[([^]]*)\]\(([^)]*)\)", prose(notebook)):
-        if target not in PAGES and titles().get(target) != text:
+        title = ENTRIES[target]["title"][LANGUAGE] if target in ENTRIES else None
+        if target not in PAGES and title != text:
             yield f"[{text}]({target}) leads to no notebook of this title and no page in PAGES"
-
-
-@cache
-def titles():
-    """From each notebook's name to its title."""
-    return {path.name: prose(load(path)).splitlines()[0].removeprefix("# ") for path in NOTEBOOKS}
 
 
 def measured_times_are_above_zero(notebook, name):
@@ -223,11 +238,13 @@ def pictures_are_sharp_and_whole(notebook, name):
         png = base64.b64decode("".join(output["data"]["image/png"]))
         pixels = struct.unpack(">II", png[16:24])
         shown = output["metadata"].get("image/png", {})
-        if any(abs(2 * shown.get(side, 0) - n) > 2 for side, n in zip(("width", "height"), pixels)):
+        size = [shown.get("width", 0), shown.get("height", 0)]
+        if any(abs(2 * side - n) > 2 for side, n in zip(size, pixels, strict=True)):
             yield f"cell {number}: {pixels} pixels shown as {shown}; twice the density is agreed"
         figure = re.findall(r"[\d.]+", "".join(output["data"]["text/plain"]))[:2]
-        margin = 16  # what the layout adds, all in all
-        if any(abs(2 * float(side) + margin - n) > 2 for side, n in zip(figure, pixels)):
+        margin = 16  # what the layout adds in total
+        drawn = [2 * float(side) + margin for side in figure]
+        if any(abs(side - n) > 2 for side, n in zip(drawn, pixels, strict=True)):
             yield f"cell {number}: {pixels} pixels, the figure is {figure}: something sticks out"
 
 
@@ -254,11 +271,18 @@ def saved_code_is_the_packages(notebook, name):
 
 
 def definitions(source):
-    """Pairs of first line number and code, without comments and docstrings, of each statement."""
+    """Pairs of first line number and code of each statement.
+
+    Without comments, docstrings and annotations: the package has more of them.
+    """
     for statement in ast.parse(source).body:
         for node in ast.walk(statement):
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
                 node.body = node.body[1:]
+            if isinstance(node, ast.FunctionDef):
+                node.returns = None
+            elif isinstance(node, ast.arg):
+                node.annotation = None
         yield statement.lineno, ast.unparse(statement)
 
 
@@ -278,6 +302,7 @@ RULES = [
     has_the_agreed_metadata,
     opens_as_agreed,
     has_all_its_parts,
+    says_what_it_needs,
     exercises_are_open_and_solved,
     solutions_pass_the_check_of_their_exercise,
     links_lead_where_they_say,

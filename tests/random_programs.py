@@ -28,7 +28,7 @@ SPECIAL = [NAN, INF, -INF, -0.0, 0.0, 1e-40, -1e-45, 1e30, -1e30]
 
 
 @dataclass
-class Program:
+class RandomProgram:
     """A module, how it was written, and the shapes of its inputs, with 'n' for the batch."""
 
     text: str
@@ -79,7 +79,7 @@ def sequential(rng):
         half = len(layers) // 2
         layers = [nn.Sequential(*layers[:half]), nn.Sequential(*layers[half:])]
     net = nn.Sequential(*layers).eval()
-    return Program(repr(net), net, [feature_shape(rng, first)])
+    return RandomProgram(repr(net), net, [feature_shape(rng, first)])
 
 
 # Free programs ------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Writer:
         space = {"torch": torch, "F": F}
         exec(compile(text, "<random program>", "exec"), space)
         type(self.net).forward = space["forward"]
-        return Program(text, self.net, [value.shape for value in self.inputs])
+        return RandomProgram(text, self.net, [value.shape for value in self.inputs])
 
     def results(self):
         last = self.values[-1].name
@@ -244,7 +244,9 @@ class Writer:
         if len(shape) > len(self.inputs[0].shape):
             shape = shape[1:]
         name = f"p{len(self.net._parameters)}"
-        self.net.register_parameter(name, nn.Parameter(Program.numbers(self.rng, shape, 0.5, 1.5)))
+        self.net.register_parameter(
+            name, nn.Parameter(RandomProgram.numbers(self.rng, shape, 0.5, 1.5))
+        )
         return Value(f"self.{name}", shape, 1.5)
 
 
@@ -274,12 +276,12 @@ def check_program(seed):
     program = random_program(seed)
     try:
         with torch.no_grad():
-            return check(program, random.Random(seed + 0.5))
+            return assert_agrees_with_torch(program, random.Random(seed + 0.5))
     except AssertionError as error:
         raise AssertionError(f"seed {seed}: {error}\n{program.text}\n{program.shapes}") from None
 
 
-def check(program, rng):
+def assert_agrees_with_torch(program, rng):
     fast = hybridize(program.net, *program.inputs(rng, 2))
     batched = BATCH in program.shapes[0]
     ordinary = [program.inputs(rng, batch) for batch in (BATCHES if batched else [1] * 20)]
@@ -336,7 +338,7 @@ def assert_close(result, like, what, rows=False):
     for one, other in zip(as_list(result), as_list(like), strict=True):
         assert one.shape == other.shape, f"{what}: {one.shape}, torch {other.shape}"
         assert same_specials(one, other), f"{what}: {one}, torch {other}"
-        pairs = zip(one, other) if rows and one.dim() > 1 else [(one, other)]
+        pairs = zip(one, other, strict=True) if rows and one.dim() > 1 else [(one, other)]
         for mine, theirs in pairs:
             finite = theirs.isfinite()
             mine, theirs = mine[finite].double(), theirs[finite].double()
@@ -352,7 +354,7 @@ def special_inputs(program, rng, batched):
     if not batched:
         calls = [program.inputs(rng, 1) for _ in SPECIAL]
         rows = [inputs[0] for inputs in calls]
-    for row, number in zip(rows, SPECIAL):
+    for row, number in zip(rows, SPECIAL, strict=True):
         flat = row.view(-1)
         for place in rng.sample(range(len(flat)), k=rng.randint(1, min(3, len(flat)))):
             flat[place] = number

@@ -1,8 +1,12 @@
-"""Deliberate errors and checked answers: what they print, and that they can fail."""
+"""What exercises and cells use: what it prints, and that it can fail."""
+
+import logging
+import sys
+import warnings
 
 import pytest
 
-from d2lhybrid import check, raises
+from d2lhybrid import check, muted, needs, raises
 
 
 def wrong(a):
@@ -93,3 +97,28 @@ def test_check(answer, truth, line, capsys):
 def test_check_by(answer, line, capsys):
     check(answer, 2, by=len)
     assert capsys.readouterr().out == line + "\n"
+
+
+def test_needs_says_what_is_missing(capsys):
+    assert needs("/usr/bin/g++", "C++ compiler") is True
+    assert capsys.readouterr().out == ""
+    assert needs(None, "C++ compiler") is False
+    expected = "this machine: has no C++ compiler; the stored page shows what comes here\n"
+    assert capsys.readouterr().out == expected
+
+
+def test_muted_may_stand_in_muted(caplog):
+    with muted():
+        with muted():
+            pass
+        logging.getLogger("torch").warning("no GPU")
+    assert caplog.records == []
+
+
+def test_reports_and_warnings_of_the_compilers_are_not_shown(capsys, caplog):
+    with warnings.catch_warnings(record=True) as heard, muted():
+        warnings.warn("no GPU", stacklevel=1)
+        logging.getLogger("torch").warning("no GPU")
+        print("chosen: a kernel")
+        print("chosen: a kernel", file=sys.stderr)  # as max_autotune does
+    assert [heard, caplog.records, *capsys.readouterr()] == [[], [], "", ""]

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from d2lhybrid import data_flow, program, run_program
+from d2lhybrid import program, run_program
 from d2lhybrid.program import (
     drop_unused,
     evoke_,
@@ -178,67 +178,6 @@ def test_run_program_uses_a_namespace_of_its_own():
         run_program("print(x)")
     with pytest.raises(NameError):
         run_program("print(random)")
-
-
-# The data flow
-
-
-def add(a, b):
-    return a + b
-
-
-def fancy_func(a, b, c, d):
-    e = add(a, b)
-    f = add(c, d)
-    g = add(e, f)
-    return g
-
-
-def of_all_kinds(a):
-    b = -a * 2 + a
-    return b - 1
-
-
-def with_a_loop(a):
-    for _ in a:
-        a = [a]
-    return a
-
-
-def look(flow):
-    nodes = [(data["label"], data["kind"][0], data["name"]) for _, data in flow.nodes(data=True)]
-    return nodes, sorted(flow.edges)
-
-
-def test_data_flow_of_a_function():
-    nodes, edges = look(data_flow(fancy_func))
-    inputs = [(name, "i", "") for name in "abcd"]
-    assert nodes == [*inputs, ("add", "o", "e"), ("add", "o", "f"), ("add", "o", "g")]
-    assert edges == [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (5, 6)]
-
-
-def test_data_flow_of_operators():
-    nodes, edges = look(data_flow(of_all_kinds))
-    assert [label for label, *_ in nodes] == ["a", "-", "2", "*", "+", "1", "-"]
-    assert edges == [(0, 1), (0, 4), (1, 3), (2, 3), (3, 4), (4, 6), (5, 6)]
-
-
-def test_data_flow_of_a_text():
-    nodes, edges = look(data_flow("e = 1 + 2\nprint(e)"))
-    assert nodes == [("1", "i", ""), ("2", "i", ""), ("+", "o", "e"), ("print", "o", "")]
-    assert edges == [(0, 2), (1, 2), (2, 3)]
-
-
-def test_data_flow_of_the_program_shows_one_call():
-    nodes, _ = look(data_flow(evoke_()))
-    assert [label for label, *_ in nodes] == ["1", "2", "3", "4", "fancy_func", "print"]
-
-
-def test_data_flow_refuses_what_it_cannot_follow():
-    with pytest.raises(ValueError, match=r"line 2: .*no data flow"):
-        data_flow(with_a_loop)
-    with pytest.raises(ValueError, match="no data flow"):
-        data_flow(test_data_flow_of_a_text)
 
 
 def test_the_texts_are_the_books():

@@ -1,20 +1,9 @@
 """What the sanitizer must mask, and what it must never mask."""
 
 import re
-from pathlib import Path
 
 import pytest
-from nbval.plugin import get_sanitize_patterns
-
-TEXT = (Path(__file__).parent / "sanitize.cfg").read_text(encoding="utf-8")
-PATTERNS = get_sanitize_patterns(TEXT)
-
-
-def sanitize(text):
-    """As nbval does it: all patterns, in the order of the file."""
-    for pattern, replacement in PATTERNS:
-        text = re.sub(pattern, replacement, text)
-    return text
+from sanitizer import PATTERNS, TEXT, sanitize
 
 
 def test_nbval_finds_every_pattern():

@@ -1,5 +1,21 @@
-"""The teaching compiler. Data flows one way, a module for each arrow's end:
+"""The teaching compiler: function -> Graph -> Graph -> source text -> callable.
 
-function -> Graph -> Graph -> source text -> callable
-  recorder    passes    codegen      toolchain, compiler
+    module      what it does                                                       notebook
+    operations  OPERATIONS: what each operation computes, in Python and in C       03, 09
+    graph       Node, Graph: a program as a graph, and all facts about it          03
+    names       names for generated text                                           09
+    recorder    trace: function -> Graph                                           03
+    witness     which modules a recording used, and where they keep their tensors  09
+    passes      Graph -> Graph: fold, share, drop, fuse, plan memory               03
+    codegen     Graph -> source text, in Python and in C                           03, 09
+    toolchain   C source -> functions that Python can call                         09
+    inputs      which inputs a compiled program can read                           09
+    guard       questions before each call, asked by c/guard.c                     09
+    compiler    hybridize: all of these together                                   09
+    export      a compiled network as a folder of C                                07, 09
+    backend     the compiler as a backend of torch.compile                         09
+
+A new operation is one entry in `operations.OPERATIONS`. If C has no function for it, write one in
+c/prelude.c; if torch has other names for the operation, add them to `recorder.SYNONYMS`. A new pass
+is a function in `passes`, and is called by `optimise`.
 """

@@ -1,45 +1,49 @@
 """The compiler as a backend of torch.compile: `torch.compile(net, backend="d2lhybrid")`.
 
-torch.compile watches Python and guards what it relies on; here only the graph that it hands over
-is compiled. Its entry point is in pyproject.toml, in the group `torch_dynamo_backends`.
+Explained in notebook 09; Inductor is the backend that torch.compile uses by default. torch.compile
+follows Python and has guards of its own, so here only the graph that it has captured is compiled.
+The entry point is in pyproject.toml, in the group `torch_dynamo_backends`.
 """
+
+from collections.abc import Callable
 
 import torch
 
-from .compiler import Program
-from .graph import BATCH, Node
-from .guard import admitted
+from .compiler import CompiledGraph
+from .graph import Node
+from .inputs import admitted
+from .operations import BATCH
 from .recorder import record
 
 
-def backend(graph_module, example_inputs):
+def backend(graph_module: torch.fx.GraphModule, example_inputs: list) -> Callable:
     """Compile a graph that torch.compile has captured, for inference on the CPU.
 
-    Its inputs are tensors, the network's parameters among them, and sizes. One size may vary, the
-    batch: it is the first size of a tensor. For others torch.compile compiles again.
-    UnsupportedOperation for what the graph needs and we do not have.
+    Its inputs are tensors, among them the network's parameters, and sizes. One size may vary, the
+    batch, which is the first size of a tensor. For another size torch.compile compiles again.
+    UnsupportedOperation where the graph needs an operation that is not in OPERATIONS.
     """
-    # torch.compile keeps with each placeholder a tensor without data, whose sizes say what varies.
+    # torch.compile gives each placeholder a tensor without data, whose sizes say what varies.
     placeholders = graph_module.graph.find_nodes(op="placeholder")
     examples = [
         node.meta.get("example_value", example)
-        for node, example in zip(placeholders, example_inputs)
+        for node, example in zip(placeholders, example_inputs, strict=True)
     ]
     batch = batch_of(examples)
-    inputs = [input_for(*pair, batch) for pair in zip(placeholders, examples)]
-    program = Program(record(graph_module, inputs))
+    inputs = [input_for(*pair, batch) for pair in zip(placeholders, examples, strict=True)]
+    compiled = CompiledGraph(record(graph_module, inputs))
     tensors = [i for i, one in enumerate(inputs) if isinstance(one, Node) and one.op == "input"]
 
     def run(*values):
-        return program(*[admitted(values[i]) for i in tensors])
+        return compiled(*[admitted(values[i]) for i in tensors])
 
     return run
 
 
 def batch_of(examples):
-    """What torch.compile calls the size that may vary; None if there is none.
+    """The symbol that torch.compile has for the size that may vary; None if no size may.
 
-    The first of those with which tensors begin, unless it stands in another place, too.
+    It is the first one that begins a tensor's shape, and is in no other place of a shape.
     """
     first, others = [], set()
     for example in examples:
@@ -56,13 +60,13 @@ def symbol(number):
 
 
 def input_for(placeholder, example, batch):
-    """The node for an input of the graph, or the number that it is, from an example of it."""
+    """The node for an input of the graph, from an example of it; a number is returned itself."""
     if isinstance(example, torch.Tensor):
         varies = batch is not None and example.dim() > 1 and symbol(example.shape[0]) == batch
         rest = example.shape[1:] if varies else example.shape
-        # What is taken as an int is guarded by torch.compile.
+        # int() makes torch.compile guard the size: for another one it compiles again.
         shape = (BATCH,) * varies + tuple(map(int, rest))
         return Node("input", name=placeholder.name, shape=shape, dtype=example.dtype)
     if batch is not None and symbol(example) == batch:
-        return Node("batch", name=placeholder.name)  # a program that computes with it is refused
+        return Node("batch", name=placeholder.name)  # a graph that computes with it is refused
     return int(example) if isinstance(example, torch.SymInt) else float(example)

@@ -1,25 +1,36 @@
-"""`hybridize`: from a network to a compiled function that watches what it relies on."""
+"""`hybridize`: from a network to a compiled function that notices when the network changes.
+
+Explained in notebook 09; torch.compile is the real one.
+"""
+
+from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
+from pathlib import Path
 from threading import RLock
+from typing import Any
 
 import torch
+from torch import Tensor
 
-from .codegen import c_entry, c_source, outputs_of, parameters_of
+from .codegen.c import c_entry, c_source
 from .export import export
-from .graph import BATCH
-from .guard import Guarded, admitted, is_readable
+from .graph import Graph
+from .guard import Guarded
+from .inputs import admitted, is_readable
+from .operations import BATCH
 from .passes import optimise
 from .recorder import RecordingError, trace
-from .toolchain import array, load_function
+from .toolchain import addresses_of, load_function
 from .witness import Witness
 
 PLAIN = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults are
 
-# Held while a network is recorded and compiled, by one thread at a time; a recording may run
-# anything, even a call that records. A fork waits for it, or the child would: for a thread that
-# the child does not have.
+# Held while a network is recorded and compiled, so that one thread at a time does this. It can be
+# taken again by the thread that holds it, because a recording may run code that records. A fork
+# waits for it: else the child would wait for ever, for a thread that it does not have.
 RECORDING = RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
@@ -29,58 +40,72 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def hybridize(net, *examples):
-    """Compile a network, or a function of tensors, for inference on the CPU. Returns a HybridNet.
+def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
+    """Compile a network, or a function of tensors, for inference on the CPU.
 
-    `examples` are float32 tensors like those of later calls; the first size of a tensor with two
-    dimensions or more is its batch, and may then be any. What Python decides on the way stays
-    decided; see `trace`. The network is run on the examples once more, with numbers, to see that
-    the recording computes the same; zeros would hide a difference.
+    What Python decides during the recording stays decided; see `trace`. After the recording the
+    network is run once more on the examples, to check that the recording computes the same. Zeros
+    are bad examples, because they would hide a difference.
 
-    Parameters may change in place, and be replaced; so may layers, and tensors in the function's
-    own variables. After any other change, call hybridize again: of hooks, attributes, layers in a
-    plain list, or where a parameter becomes another view of its own memory. `Guarded` says what is
-    looked at. A call takes no part in autocast, forward-mode derivatives, and recordings such as
-    torch.jit.trace makes.
+    Parameters may be changed in place and replaced; so may layers, and tensors in the function's
+    own variables. After any other change, such as of a hook, an attribute, or a layer in a plain
+    list, call hybridize again. `Guarded` says what is noticed. A call takes no part in autocast,
+    in forward-mode derivatives, and in recordings such as those of torch.jit.trace.
 
-    RecordingError, UnsupportedOperation and ValueError as `trace` raises them; RecordingError, too,
-    where the recording computes something else than the network, or uses a tensor that could be
-    replaced unseen; TypeError for other examples, or none; CompilerNotFound where there is no C
-    compiler.
+    Args:
+        net: A module, or a function of tensors.
+        examples: A float32 tensor on the CPU for each argument, as later calls will have it. The
+            first size of a tensor with two dimensions or more is the batch, and may differ from
+            call to call. For other shapes the network is recorded again.
+
+    Returns:
+        A HybridNet, which is called as the network is.
+
+    Raises:
+        RecordingError: `trace` raises it; or the recording does not compute what the network
+            does; or it uses a tensor that could be replaced without being noticed.
+        UnsupportedOperation: The network needs an operation that is not in OPERATIONS.
+        ValueError: The shapes do not fit.
+        TypeError: There is no example, or one that is not as described above.
+        CompilerNotFound: This machine has no C compiler.
     """
     if not examples:
         raise TypeError("hybridize needs an example of each argument")
     return HybridNet(net, *examples)
 
 
-class Program:
+class CompiledGraph:
     """A graph, compiled. Called with contiguous float32 tensors, it returns new ones.
 
-    The parameters' memory is used where it lies, and kept alive. Several threads may call at
-    once: a call shares nothing with another one that is written to.
+    The parameters are not copied: their memory is read where it lies, and kept alive. Several
+    threads may call at once, because a call writes only to memory of its own.
+
+    TypeError where a parameter is not contiguous, aligned and on the CPU.
     """
 
-    def __init__(self, graph):
+    def __init__(self, graph: Graph):
         self.graph = optimise(graph)
         self.source = c_source(self.graph)
-        self.parameters = [node.value.detach() for node in parameters_of(self.graph)]
-        for node, tensor in zip(parameters_of(self.graph), self.parameters):
+        self.parameters = [node.value.detach() for node in self.graph.parameters]
+        for node, tensor in zip(self.graph.parameters, self.parameters, strict=True):
             if not is_readable(tensor):
                 raise TypeError(
                     f"the parameter {node.name} must be contiguous, aligned and on the CPU"
                 )
-        self.table = array([tensor.data_ptr() for tensor in self.parameters])
-        self.results = outputs_of(self.graph)
-        self.order = [self.results.index(node) for node in self.graph.outputs]
+        self.table = addresses_of(self.parameters)
+        self.order = [self.graph.results.index(node) for node in self.graph.outputs]
         self.call_forward = load_function(self.source + c_entry(self.graph), "call_forward")
         self.call_forward.argtypes = [ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_void_p]
 
-    def batch(self, shapes):
-        """The batch size of inputs of such shapes; 1 where none has a batch. ValueError: no fit."""
+    def batch(self, shapes: list[torch.Size]) -> int:
+        """The batch size of inputs of these shapes, 1 where there is no batch.
+
+        ValueError where a shape does not fit, or batches differ.
+        """
         sizes = set()
         for node, shape in zip(self.graph.inputs, shapes, strict=True):
-            fits = all(size in (BATCH, given) for size, given in zip(node.shape, shape))
-            if len(shape) != len(node.shape) or not fits:
+            pairs = zip(node.shape, shape, strict=False)
+            if len(shape) != len(node.shape) or any(s not in (BATCH, given) for s, given in pairs):
                 raise ValueError(f"{node.name} is {node.type}, and the input has {list(shape)}")
             if node.shape[:1] == (BATCH,):
                 sizes.add(shape[0])
@@ -88,21 +113,21 @@ class Program:
             raise ValueError(f"the inputs have batches of {' and '.join(map(str, sorted(sizes)))}")
         return sizes.pop() if sizes else 1
 
-    def result_shapes(self, n):
-        """The shapes of `results`, at batch size n."""
-        return [[n if size == BATCH else size for size in node.shape] for node in self.results]
+    def result_shapes(self, n: int) -> list[list[int]]:
+        """The shapes of the graph's results, at batch size n."""
+        return [[n if s == BATCH else s for s in node.shape] for node in self.graph.results]
 
-    def pack(self, *results):
-        """The tensors for `results`, in the form in which the network returns them."""
+    def pack(self, *results: Tensor) -> Any:
+        """The tensors for the graph's results, in the form in which the network returns them."""
         return self.graph.pack(results[i] for i in self.order)
 
-    def __call__(self, *inputs):
+    def __call__(self, *inputs: Tensor) -> Any:
         n = self.batch([tensor.shape for tensor in inputs])
         results = [torch.empty(shape, **PLAIN) for shape in self.result_shapes(n)]
         tensors = [*inputs, *results]
         if not all(map(is_readable, tensors)):  # so it is within some of torch's transformations
             raise RuntimeError("an input, or a new tensor, has no numbers in memory")
-        if self.call_forward(n, array([tensor.data_ptr() for tensor in tensors]), self.table):
+        if self.call_forward(n, addresses_of(tensors), self.table):
             raise MemoryError(f"there is no memory for a batch of {n}")
         return self.pack(*results)
 
@@ -110,20 +135,21 @@ class Program:
 class HybridNet:
     """A compiled network, called as the network is. `hybridize` makes it.
 
-    `graph` is what was recorded, after all passes; `source` the C function; `guard` says what is
-    asked before each call, to make sure that all is as it was; `holds()` asks this of the network
-    alone. Where it is not, the network is recorded again; `compilations` counts the different C
-    functions. A copy, or what comes out of a pickle, is compiled when it is first used.
+    `graph` is what was recorded, after all passes; `source` is the C function; `guard` lists what
+    is asked before each call, to make sure that all is as it was; `holds()` asks the part of that
+    which is about the network. These four belong to inputs of the last call's shape. Where
+    something is not as it was, the network is recorded again; `compilations` counts the different
+    C functions. A copy, or what comes out of a pickle, is compiled when it is first used.
     """
 
-    # Python looks up `__call__` in the class. A slot there hands out what this object keeps in
-    # it, the guard itself, without a function of Python's in between, which would take time.
+    # Python looks up `__call__` in the class. The slot there returns what this object stores in it,
+    # the guard, so that a call goes straight to C. A method in Python would take time.
     __slots__ = ("__call__", "__dict__", "__weakref__")
 
-    def __init__(self, net, *examples):
+    def __init__(self, net: Callable, *examples: Tensor):
         inputs = [admitted(tensor) for tensor in examples]
         self.__setstate__({"net": net, "_shapes": [tensor.shape for tensor in inputs]})
-        self._program_for(inputs)
+        self._compiled_for(inputs)
 
     def __getstate__(self):
         return {"net": self.net, "_shapes": self._shapes}
@@ -135,53 +161,52 @@ class HybridNet:
         self.__call__ = self._recompile
 
     def __getattr__(self, name):
-        """What a compilation makes, where there was none yet."""
+        """The attributes that a compilation sets, where there is no compilation yet."""
         if name not in ("graph", "source", "guard", "holds"):
             raise AttributeError(f"a HybridNet has no attribute {name!r}")
-        chance = torch.Generator().manual_seed(0)
-        self._program_for([torch.rand(size, generator=chance, **PLAIN) for size in self._shapes])
+        self._compiled_for(random_inputs(self._shapes))
         return vars(self)[name]
 
     @property
-    def compilations(self):
+    def compilations(self) -> int:
         return len(self._sources)
 
-    def _program_for(self, inputs):
-        """Choose, or make, the program for such inputs, and put its guard in front."""
+    def _compiled_for(self, inputs):
+        """Find, or make, the compiled graph for these inputs, and put its guard in front."""
         features = tuple((tensor.dim(), tensor.shape[tensor.dim() > 1 :]) for tensor in inputs)
         with RECORDING:
             guarded = self._guarded.get(features)
             if guarded is None or not guarded.holds():
                 guarded = self._guarded[features] = self._record(inputs)
-                self._sources.add(guarded.program.source)
+                self._sources.add(guarded.compiled.source)
             guarded.expect([tensor.shape for tensor in inputs])
-            self.graph, self.source = guarded.program.graph, guarded.program.source
+            self.graph, self.source = guarded.compiled.graph, guarded.compiled.source
             self.guard, self.holds, self.__call__ = guarded.text, guarded.holds, guarded.call
-        return guarded.program
+        return guarded.compiled
 
     def _record(self, inputs):
-        """The program for such inputs, behind a guard that knows how the network was."""
+        """The compiled graph for these inputs, with a guard against changes of the network."""
         for _ in range(3):  # again, if another thread has just replaced a tensor
-            with Witness(self.net) as seen:
+            with Witness(self.net) as witness:
                 graph = trace(self.net, *inputs)
-            unseen = [node for node in parameters_of(graph) if not seen.places_of(node.value)]
-            if not unseen:
+            unwatched = [node for node in graph.parameters if not witness.places_of(node.value)]
+            if not unwatched:
                 break
         else:
             raise RecordingError(
-                f"nothing would be noticed if {unseen[0].name or 'a tensor'} ({unseen[0].type}) "
-                "were replaced: no module that was called keeps it, and it is no variable of the "
-                "function. Make it a parameter or a buffer of a module"
+                f"if {unwatched[0].name or 'a tensor'} ({unwatched[0].type}) were replaced, this "
+                "would not be noticed: no module that was called keeps it, and it is no variable "
+                "of the function. Make it a parameter or a buffer of a module"
             )
-        guarded = Guarded(seen, Program(graph), self._recompile)
+        guarded = Guarded(witness, CompiledGraph(graph), self._recompile)
         self._compare(graph, guarded, inputs)
         return guarded
 
     def _compare(self, graph, guarded, inputs):
         """RecordingError where torch, by the graph, computes something else than the network.
 
-        This happens where Python asks a symbol something that it can't refuse, such as type(x).
-        Where the network is being changed meanwhile, the two may differ for that reason.
+        This happens where Python asks a symbol something that it cannot refuse, such as type(x).
+        While the network is being changed, the two may differ for that reason.
         """
         for _ in range(3):
             with torch.no_grad(), torch.autocast("cpu", enabled=False):
@@ -192,27 +217,56 @@ class HybridNet:
             "it decide by the type of its arguments, or by what is not the same in each call?"
         )
 
+    def _admitted(self, inputs):
+        if len(inputs) != len(self._shapes):
+            raise TypeError(f"expected {len(self._shapes)} input(s), got {len(inputs)}")
+        return [admitted(tensor) for tensor in inputs]
+
     def _recompile(self, *inputs, **named):
         """A call that the guard does not let pass."""
         if named:
             raise TypeError(
                 f"inputs are given in order, not as keyword arguments: {', '.join(named)}"
             )
-        if len(inputs) != len(self._shapes):
-            raise TypeError(f"expected {len(self._shapes)} input(s), got {len(inputs)}")
-        inputs = [admitted(tensor) for tensor in inputs]
-        return self._program_for(inputs)(*inputs)
+        inputs = self._admitted(inputs)
+        return self._compiled_for(inputs)(*inputs)
 
-    def export(self, folder):
-        """Write the program to a folder, as C that needs neither Python nor a library.
+    def export(self, folder: str | Path, *examples: Tensor) -> Path:
+        """Write the network to a folder, as C that needs neither Python nor a library.
 
-        See `d2lhybrid.hybrid.export`.
+        The files are net.c, net.h, weights.bin and main.c, whose first lines say how to build it.
+        Built with all of `toolchain.compiler_flags()`, the program takes sums in the same order as
+        this network does, and prints the same numbers.
+
+        Args:
+            folder: Where to write; it is made if it is missing.
+            examples: Inputs of the shapes that the program will take, up to their batch, as for
+                `hybridize`. Without examples, it will take those of the last call.
+
+        Returns:
+            The folder's `Path`.
+
+        Raises:
+            ValueError: The network takes several inputs; or its input has a batch and an output
+                has none. Also what a call of the network raises, where it must be recorded again.
         """
-        return export(self, folder)
+        if examples:
+            inputs = self._admitted(examples)
+        else:
+            shapes = [node.shape for node in self.graph.inputs]
+            inputs = random_inputs([[1 if s == BATCH else s for s in shape] for shape in shapes])
+        compiled = self._compiled_for(inputs)
+        return export(compiled.graph, compiled.source, folder)
+
+
+def random_inputs(shapes):
+    """Tensors to record with, where there are no examples. Zeros would hide a difference."""
+    chance = torch.Generator().manual_seed(0)
+    return [torch.rand(shape, generator=chance, **PLAIN) for shape in shapes]
 
 
 def agree(one, other):
-    """Whether two results of a network are the same, within what a rounding may grow to."""
+    """Whether two results of a network are the same, up to errors of rounding."""
     if isinstance(one, (tuple, list)):
         return type(one) is type(other) and len(one) == len(other) and all(map(agree, one, other))
     if not isinstance(other, torch.Tensor) or (one.shape, one.dtype) != (other.shape, other.dtype):

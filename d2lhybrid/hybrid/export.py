@@ -1,15 +1,16 @@
 """A compiled network as a folder of C, which needs neither Python nor a library.
 
-What `main` does is the same for all networks, and stands in main.c; net.h says what differs.
+Explained in notebooks 07 and 09; torch.export and AOTInductor are PyTorch's ways. main.c is the
+same for all networks, and net.h says what is different.
 """
 
 from itertools import accumulate
 from pathlib import Path
 
-import torch
-
-from .codegen import c_signature, output_name, outputs_of, parameters_of
-from .graph import BATCH
+from .codegen.c import c_signature, output_name
+from .graph import Graph
+from .operations import BATCH
+from .toolchain import c_text
 
 HEADER = """\
 /* The network in net.c. In tensors the last index runs fastest; n is the size of the batch. */
@@ -40,39 +41,31 @@ HEADER = """\
 #endif
 """
 SOURCE = """\
-/* The same helpers stand in each network, and each takes the same arguments: do not warn of what
-   this one leaves unused. */
+/* All networks have the same helpers and arguments: no warnings about those that are not used. */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 {source}"""
 
 
-def export(fast, folder):
-    """Write a HybridNet to a folder, which is made if it is missing. Returns its `Path`.
+def export(graph: Graph, source: str, folder: str | Path) -> Path:
+    """Write a compiled graph and its C source to a folder, which is made if it is missing.
 
     net.c        the network, as one C function
     net.h        its declaration, its sizes, and what its parameters are
     weights.bin  the parameters as they are now, one behind the other: little-endian float32
     main.c       a program around it, from text to text; its first lines say how to build it
 
-    It is the program that the last call used. It takes one tensor; where that has a batch, each
-    output has one too, and `main` prints the outputs of a row one behind the other. ValueError
-    for other programs.
-
-    Built with all of `toolchain.flags()`, the program takes sums in the same order as `fast`, and
-    prints the same numbers.
+    Returns the folder's `Path`. ValueError unless the graph takes one tensor, and where that has a
+    batch, each output has one, too: `main` prints the outputs of a row one behind the other.
     """
-    sizes = [[1 if size == BATCH else size for size in node.shape] for node in fast.graph.inputs]
-    # A call notices where weights were replaced.
-    fast(*[torch.zeros(size, dtype=torch.float32, device="cpu") for size in sizes])
-    header, folder = c_header(fast.graph), Path(folder)
+    header, folder = c_header(graph), Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "net.h").write_text(header, encoding="utf-8")
-    (folder / "net.c").write_text(SOURCE.format(source=fast.source), encoding="utf-8")
-    (folder / "main.c").write_bytes(Path(__file__).with_name("main.c").read_bytes())
+    (folder / "net.c").write_text(SOURCE.format(source=source), encoding="utf-8")
+    (folder / "main.c").write_text(c_text("main.c"), encoding="utf-8")
     with (folder / "weights.bin").open("wb") as file:
-        for node in parameters_of(fast.graph):
+        for node in graph.parameters:
             file.write(node.value.detach().numpy().astype("<f4").tobytes())
     return folder
 
@@ -83,7 +76,7 @@ def c_header(graph):
         raise ValueError(
             f"{graph.name} has {len(graph.inputs)} inputs; a network with one can be exported"
         )
-    (source,), outputs, parameters = graph.inputs, outputs_of(graph), parameters_of(graph)
+    (source,), outputs, parameters = graph.inputs, graph.results, graph.parameters
     if sum(source.size) == 0:
         raise ValueError(f"{source.name} is {source.type}; a row must have a number or more")
     for node in outputs:

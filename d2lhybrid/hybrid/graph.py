@@ -1,91 +1,70 @@
 """A program as a graph: nodes, each of which computes one value from those that it reads.
 
+Explained in notebook 03; torch.fx has the same two classes, JAX calls them Jaxpr and JaxprEqn.
 A `Graph` prints one equation a line, can be drawn, and can be run.
 """
 
-import keyword
-import operator
-import re
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 from math import prod
 from numbers import Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.nn.functional import linear
 
-BATCH = "n"  # the first size of a shape, where it may differ from call to call
+from .names import UniqueNames
+from .operations import BATCH, OPERATIONS, reserved_names
+
+if TYPE_CHECKING:
+    import networkx
+    from matplotlib.axes import Axes
 
 
 class UnsupportedOperation(NotImplementedError):
     """The program needs an operation that this compiler does not have."""
 
 
-class Operation(NamedTuple):
-    """What a node may compute, in three languages."""
-
-    function: Callable  # of numbers or tensors
-    python: str
-    c: str  # of floats, element by element; a linear layer's products come before, in a loop
-
-
-OPERATIONS = {
-    "add": Operation(operator.add, "{} + {}", "{} + {}"),
-    "sub": Operation(operator.sub, "{} - {}", "{} - {}"),
-    "mul": Operation(operator.mul, "{} * {}", "{} * {}"),
-    "div": Operation(operator.truediv, "{} / {}", "{} / {}"),
-    "neg": Operation(operator.neg, "-{}", "-{}"),
-    "exp": Operation(torch.exp, "exp({})", "expf({})"),
-    "relu": Operation(torch.relu, "relu({})", "relu({})"),
-    "tanh": Operation(torch.tanh, "tanh({})", "tanhf({})"),
-    "sigmoid": Operation(torch.sigmoid, "sigmoid({})", "sigmoid({})"),
-    "linear": Operation(linear, "linear({}, {}, {})", "{} + {}"),
-}
-
-# What a name must not be in generated text: a word of C, or one that our C text uses.
-RESERVED = """
-    auto break case char const continue default do double else enum extern float for goto if
-    inline int long register restrict return short signed sizeof static struct switch typedef
-    union unsigned void volatile while _Bool _Complex _Imaginary expf tanhf fabsf fmaf dots add_dots
-    forward malloc free memory main parameters n i ptrdiff_t NAN INFINITY NULL
-    RAND_MAX MB_CUR_MAX EXIT_SUCCESS EXIT_FAILURE HUGE_VAL HUGE_VALF HUGE_VALL
-    MATH_ERRNO MATH_ERREXCEPT math_errhandling linux unix
-"""
-# The same: a loop's counter, a number of math.h's, and what C keeps for itself.
-RESERVED_FORMS = re.compile(r"i\d+|FP_\w+|_[A-Z_]\w+")
-
-
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One value: an 'input', a 'constant', a 'parameter', or what one of OPERATIONS computes."""
+    """One value: an 'input', a 'constant', a 'parameter', or what one of OPERATIONS computes.
+
+    A 'batch', the size of the batch as a number, is in no graph: a recording refuses to use it.
+    """
 
     op: str
-    inputs: tuple = ()  # the nodes that it reads
-    value: object = None  # of a constant: a number or a tensor; of a parameter: the tensor
+    inputs: tuple[Node, ...] = ()  # the nodes that it reads
+    value: Any = None  # of a constant: a number or a tensor; of a parameter: the tensor
     name: str = ""  # of an input or a parameter
-    shape: tuple | None = None  # of a tensor, perhaps with BATCH in front; None for a number
+    # of a tensor, perhaps with BATCH in front; None for a number
+    shape: tuple[int | str, ...] | None = None
     dtype: torch.dtype | None = None
     where: str = ""  # the line of the user's program that asked for it
     fused: bool = False  # computed inside its only reader, and never stored
     slot: int | None = None  # the piece of memory that holds it, once memory is planned
 
     @property
-    def is_operation(self):
+    def is_operation(self) -> bool:
         return self.op in OPERATIONS
 
     @property
-    def type(self):
+    def is_elementwise(self) -> bool:
+        """Whether each number of the result needs only one number of each input."""
+        return self.is_operation and OPERATIONS[self.op].is_elementwise
+
+    @property
+    def type(self) -> str:
         """`float32[n, 256]`, or '' for a number."""
         if self.shape is None:
             return ""
         return f"{str(self.dtype).removeprefix('torch.')}[{', '.join(map(str, self.shape))}]"
 
     @property
-    def size(self):
-        """How many numbers a tensor holds, as a pair: n times the first, and the second."""
+    def size(self) -> tuple[int, int]:
+        """How many numbers a tensor holds: for each row of the batch, and without a batch."""
         if BATCH in self.shape:
             return prod(self.shape[1:]), 0
         return 0, prod(self.shape)
@@ -93,18 +72,21 @@ class Node:
 
 @dataclass(frozen=True)
 class Graph:
-    """A program without `if` and without loops. `graph(*values)` runs it."""
+    """A program without `if` and without loops. `graph(*values)` runs it.
+
+    TypeError where the number of values is not the number of inputs.
+    """
 
     name: str
-    inputs: tuple  # nodes, in the order of the arguments
-    nodes: tuple  # all others, each behind those that it reads
-    outputs: tuple
+    inputs: tuple[Node, ...]  # in the order of the arguments
+    nodes: tuple[Node, ...]  # all others, each behind those that it reads
+    outputs: tuple[Node, ...]  # a node may be returned several times
     container: type | None = None  # tuple or list, where the program returns one
 
-    def __call__(self, *values):
+    def __call__(self, *values: torch.Tensor | Real) -> Any:
         if len(values) != len(self.inputs):
             raise TypeError(f"{self.name} takes {len(self.inputs)} values, not {len(values)}")
-        value_of = dict(zip(self.inputs, values))
+        value_of = dict(zip(self.inputs, values, strict=True))
         for node in self.nodes:
             if node.is_operation:
                 read = [value_of[source] for source in node.inputs]
@@ -113,12 +95,15 @@ class Graph:
                 value_of[node] = node.value
         return self.pack(value_of[node] for node in self.outputs)
 
-    def pack(self, results):
+    def pack(self, results: Iterable) -> Any:
         """The results in the form in which the program returns them."""
         return self.container(results) if self.container else next(iter(results))
 
-    def bind(self, **values):
-        """The graph with inputs set for good, by name: numbers, or tensors without a batch."""
+    def bind(self, **values: torch.Tensor | Real) -> Graph:
+        """The graph with inputs set for good, by name: numbers, or tensors without a batch.
+
+        TypeError for a value of another type or shape, or for a name that no input has.
+        """
         constants = {}
         for node in [node for node in self.inputs if node.name in values]:
             value = values.pop(node.name)
@@ -134,12 +119,12 @@ class Graph:
         graph = replace(self, inputs=inputs, nodes=(*constants, *self.nodes))
         return graph.rewrite(lambda node, was: constants.get(was, node))
 
-    def rewrite(self, change):
-        """The graph in which `change(node, was)` stands for each node, in the order of computing.
+    def rewrite(self, change: Callable[[Node, Node], Node]) -> Graph:
+        """The graph in which `change(node, was)` replaces each node, in the order of computing.
 
-        `was` is the node in this graph; `node` is a copy that reads from the new one, without the
-        marks `fused` and `slot`, which held for this graph. A node that is in the new graph already
-        may be returned once more; then its readers read that one.
+        `was` is the node in this graph. `node` is a copy of it that reads from the new graph,
+        without the marks `fused` and `slot`, which held for this graph only. `change` may also
+        return a node that the new graph already has: the readers of `was` then read that one.
         """
         new = {node: node for node in self.inputs}
         for was in self.nodes:
@@ -151,7 +136,7 @@ class Graph:
         return replace(self, nodes=tuple(nodes), outputs=outputs)
 
     @cached_property
-    def readers(self):
+    def readers(self) -> dict[Node, list[Node | None]]:
         """node -> the nodes that read it, one for each time; an output has the reader None."""
         readers = {node: [] for node in (*self.inputs, *self.nodes)}
         for node in self.nodes:
@@ -162,8 +147,8 @@ class Graph:
         return readers
 
     @cached_property
-    def kernels(self):
-        """The operations that store a value, in order, each behind those fused into it."""
+    def kernels(self) -> list[list[Node]]:
+        """The operations that are computed together, in order. Only the last of each is stored."""
         kernels, waiting = [], {}  # waiting: what is fused, until its reader comes
         for node in self.nodes:
             if node.is_operation:
@@ -175,42 +160,65 @@ class Graph:
         return kernels
 
     @cached_property
-    def names(self):
-        """node -> its name in printed and generated text, a word in Python and in C.
+    def parameters(self) -> list[Node]:
+        """The nodes whose tensors a compiled program reads, in the order of its arguments."""
+        return [node for node in self.nodes if not node.is_operation and node.shape is not None]
 
-        A number stands for itself, and has none. An output that is not computed has a second
-        name, under the key (node, "copy"): C has to copy it.
+    @cached_property
+    def results(self) -> list[Node]:
+        """The outputs, each once."""
+        return list(dict.fromkeys(self.outputs))
+
+    @cached_property
+    def slots(self) -> dict[Node, int | Node]:
+        """Stored tensor -> its slot. Where memory is not planned, each has a slot of its own.
+
+        An output has no slot: it is stored in memory that the caller keeps.
         """
-        names, numbers = {}, count(1)
-        taken = {*RESERVED.split(), *keyword.kwlist, *OPERATIONS}
+        stored = [kernel[-1] for kernel in self.kernels]
+        return {
+            node: node if node.slot is None else node.slot
+            for node in stored
+            if node not in self.outputs and node.shape is not None
+        }
 
-        def unique(wish):
-            wish = name = re.sub(r"\W|^(?=\d)", "_", wish, flags=re.ASCII)
-            if RESERVED_FORMS.fullmatch(wish):
-                wish = name = f"the_{wish}"
-            copies = count(2)
-            while name in taken:
-                name = f"{wish}_{next(copies)}"
-            taken.add(name)
-            return name
+    @cached_property
+    def slot_sizes(self) -> dict[int | Node, tuple[int, int]]:
+        """slot -> the numbers in its largest value: for each row, and without a batch."""
+        sizes = {}
+        for node, slot in self.slots.items():
+            per_row, fixed = sizes.get(slot, (0, 0))
+            sizes[slot] = (max(per_row, node.size[0]), max(fixed, node.size[1]))
+        return sizes
 
+    @cached_property
+    def names(self) -> dict[Node, str]:
+        """node -> its name in printed and generated text. A number has no name."""
+        names, numbers, unique = {}, count(1), UniqueNames(reserved_names())
         for node in (*self.inputs, *self.nodes):
             if node.op != "constant" or node.shape is not None:
                 # the parameter 0.weight becomes weight_0
-                path = reversed(node.name.split("."))
-                names[node] = unique("_".join(path) or f"v{next(numbers)}")
-        for node in self.outputs:
-            if node in names and not node.is_operation:
-                names[node, "copy"] = unique(f"{names[node]}_copy")
+                path = "_".join(reversed(node.name.split(".")))
+                names[node] = unique(path or f"v{next(numbers)}")
         return names
 
-    def text(self, node):
+    @cached_property
+    def copies(self) -> dict[Node, str]:
+        """Output -> the name of its copy, for each that is not computed: C has to copy it."""
+        unique = UniqueNames([*reserved_names(), *self.names.values()])
+        return {
+            node: unique(f"{self.names[node]}_copy")
+            for node in self.results
+            if node in self.names and not node.is_operation
+        }
+
+    def text(self, node: Node) -> str:
         """How an equation mentions a node: by its name, or by what it computes if it is fused."""
         if node not in self.names:
             return repr(node.value)
         return self.equation(node) if node.fused else self.names[node]
 
-    def equation(self, node):
+    def equation(self, node: Node) -> str:
         """The right side of a node's equation: `relu(linear(x, weight_0, bias_0))`."""
         if not node.is_operation:
             return node.op
@@ -229,8 +237,31 @@ class Graph:
 
     __repr__ = __str__
 
-    def plot(self):
+    def flow(self) -> networkx.DiGraph:
+        """Who feeds whom, without the parameters, in the form in which `data_flow` returns it.
+
+        Nodes are numbered in the order of computing. Each has a `label`, a `kind` ('input' or
+        'operation') and a `name`. Operations that are computed together are one node.
+        """
+        import networkx
+
+        flow, place = networkx.DiGraph(), {}
+        for node in (*self.inputs, *self.nodes):
+            if node.op == "constant" or node in self.inputs:
+                place[node] = len(flow)
+                label = node.name or (repr(node.value) if node.shape is None else node.type)
+                flow.add_node(len(flow), label=label, kind="input", name="")
+        for kernel in self.kernels:
+            here = len(flow)
+            place.update(dict.fromkeys(kernel, here))
+            label = ", ".join(OPERATIONS[node.op].sign or node.op for node in kernel)
+            flow.add_node(here, label=label, kind="operation", name=self.names[kernel[-1]])
+            read = [place[source] for node in kernel for source in node.inputs if source in place]
+            flow.add_edges_from((source, here) for source in read if source != here)
+        return flow
+
+    def plot(self) -> Axes:
         """Draw who feeds whom; returns matplotlib Axes."""
         from ..plot import plot_data_flow
 
-        return plot_data_flow(self)
+        return plot_data_flow(self.flow())

@@ -1,113 +1,170 @@
-"""The guard in front of a compiled program: guard.c, and what it has to know of the network."""
+"""The guard in front of a compiled program: it asks at each call whether all is as it was.
+
+Explained in notebook 09; torch.compile's guards do the same. The questions are asked in C, by
+c/guard.c, which gets what it needs in the three structures below.
+"""
 
 import ctypes
-from ctypes import addressof, c_void_p, py_object
+from collections.abc import Callable
+from ctypes import addressof, c_ssize_t, c_void_p, py_object
 from functools import cache
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from .codegen import parameters_of
-from .toolchain import array, load
+from .inputs import READABLE
+from .toolchain import c_text, load_library
+from .witness import Witness
 
-SOURCE = Path(__file__).with_name("guard.c").read_text(encoding="utf-8")
+GUARD = c_text("guard.c")
 
-# What stands in `python`, in guard.c, in the same order.
+# What guard.c needs of Python: functions of Python's C interface, objects, names of attributes.
 FUNCTIONS = """
     PyObject_Type PyObject_GetAttr PyObject_GetItem PyObject_Vectorcall PyDict_Next PyTuple_Size
     PyTuple_GetItem PyLong_AsVoidPtr PyLong_AsSsize_t Py_IncRef Py_DecRef PyErr_Clear
     PyErr_Occurred PyErr_ExceptionMatches PyEval_SaveThread PyEval_RestoreThread
 """
-OBJECTS = [True, False, Exception, Tensor, torch.float32]
-OBJECTS += ["shape", "dtype", "is_cpu", "requires_grad"]
-OBJECTS += [Tensor.data_ptr, Tensor.is_contiguous, torch.empty_like]
-
+OBJECTS = {
+    "True": True,
+    "False": False,
+    "Exception": Exception,
+    "Tensor": Tensor,
+    "float32": torch.float32,
+    "shape": "shape",
+    "dtype": "dtype",
+    "is_cpu": "is_cpu",
+    "requires_grad": "requires_grad",
+    "data_ptr": Tensor.data_ptr,
+    "is_contiguous": Tensor.is_contiguous,
+    "empty_like": torch.empty_like,
+}
 
 MAX_BATCHES = 1000  # sizes that a guard remembers; then it forgets all, and learns again
-READABLE = "on the CPU, in order, without gradients"
+
+
+class PythonStruct(ctypes.Structure):
+    """`struct python` of guard.c, the addresses of FUNCTIONS and OBJECTS."""
+
+    _fields_ = [(name, c_void_p) for name in (*FUNCTIONS.split(), *OBJECTS)]
+
+
+class ConditionStruct(ctypes.Structure):
+    """`struct condition` of guard.c, which says what each field means."""
+
+    _fields_ = [
+        ("dict", c_void_p),
+        ("key", c_void_p),
+        ("object", c_void_p),
+        ("address", c_void_p),
+        ("in_order", c_ssize_t),
+    ]
+
+
+class GuardStruct(ctypes.Structure):
+    """`struct guard` of guard.c, which says what each field means."""
+
+    _fields_ = [
+        ("call_forward", c_void_p),
+        ("parameters", c_void_p),
+        ("input_count", c_ssize_t),
+        ("result_count", c_ssize_t),
+        ("condition_count", c_ssize_t),
+        ("conditions", c_void_p),
+        ("by_shape", c_void_p),
+        ("pack", c_void_p),
+        ("recompile", c_void_p),
+    ]
 
 
 class Condition(NamedTuple):
     """What must still be true of a dict in which a module keeps its parts.
 
-    With an address: dict[key] is a tensor that lies there, its numbers perhaps one behind the
-    other. Without: dict[key] is the very `object`, or, if there is no key either, this is the
-    tuple of the dict's values.
+    With an address: dict[key] is a tensor whose numbers lie there, and in order, if `in_order`.
+    Without an address: dict[key] is the very `object`. Without a key, too: the dict's values are
+    those in the tuple `object`.
     """
 
     text: str
     dict: dict
     key: str | None
-    object: object = None
+    object: Any = None
     address: int | None = None
     in_order: bool = False
 
-    def words(self):
-        """A `struct condition` of guard.c, whose members are addresses and whole numbers."""
-        key = None if self.key is None else id(self.key)
-        expected = id(self.object) if self.address is None else None
-        return [id(self.dict), key, expected, self.address, self.in_order]
+    def struct(self):
+        return ConditionStruct(
+            dict=id(self.dict),
+            key=None if self.key is None else id(self.key),
+            object=id(self.object) if self.address is None else None,
+            address=self.address,
+            in_order=self.in_order,
+        )
 
 
 class Guarded:
-    """A program behind a guard.
+    """A compiled graph with a guard in front of it.
 
     The guard asks of the network whether its parameters lie where they lay and its layers are
     those that were recorded, and of each input whether the program can read it. If not, `recompile`
-    gets the call. `call` is the guarded program, `holds` asks of the network alone, and `text`
-    says what is asked.
+    gets the call. `call` is the guarded program, `holds` asks the questions about the network
+    alone, and `text` lists all questions.
 
-    It does not see what would take too long to ask at each call: whether a parameter was made
-    another view of its own memory, whether an input in order is stored with the other sign
-    (torch._neg_view), whether a module was given other dicts to keep its parts in, or what else
-    Python would decide now. Of such views it sees one, a transposed matrix that still fits. After
-    share_memory(), freed memory may be used by another parameter, and the guard cannot tell.
+    Some changes it does not notice, because to ask for them would take too long at each call:
+    a parameter that was made another view of its own memory (except for a transposed square
+    matrix), an input in order that is stored with the other sign (torch._neg_view), a module that
+    was given other dicts to keep its parts in, and anything else that Python would now decide in
+    another way. After share_memory(), freed memory may be used by another parameter, and the guard
+    cannot tell.
     """
 
-    def __init__(self, seen, program, recompile):
-        self.program, self.like = program, {}
-        graph, asked = program.graph, list(conditions(seen, program))
+    def __init__(self, witness: Witness, compiled: Any, recompile: Callable):
+        """`compiled` is a CompiledGraph, and `witness` has watched its recording."""
+        self.compiled = compiled
+        # first input's shape -> second's -> ... -> n, and for each result a tensor of its shape
+        self.by_shape = {}
+        graph, asked = compiled.graph, list(conditions(witness, compiled))
         inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]
         self.text = "\n".join([*inputs, *[condition.text for condition in asked]])
-        pack = program.pack if graph.container else None
-        rows = array([word for condition in asked for word in condition.words()])
-        guard = array(
-            [  # a `struct guard`
-                ctypes.cast(program.call_forward, c_void_p).value,
-                addressof(program.table),
-                *(len(graph.inputs), len(program.results), len(asked)),
-                addressof(rows),
-                *(id(self.like), id(pack) if pack else None, id(recompile)),
-            ]
+        pack = compiled.pack if graph.container else None
+        rows = (ConditionStruct * len(asked))(*[condition.struct() for condition in asked])
+        guard = GuardStruct(
+            call_forward=ctypes.cast(compiled.call_forward, c_void_p).value,
+            parameters=addressof(compiled.table),
+            input_count=len(graph.inputs),
+            result_count=len(graph.results),
+            condition_count=len(asked),
+            conditions=addressof(rows),
+            by_shape=id(self.by_shape),
+            pack=id(pack) if pack else None,
+            recompile=id(recompile),
         )
-        # C counts on all that has an address there to live as long as the functions
-        alive = (addressof(guard), guard, rows, asked, program, self.like, pack, recompile)
+        # C keeps addresses: what lies there must live as long as the two functions
+        alive = (addressof(guard), guard, rows, asked, compiled, self.by_shape, pack, recompile)
         library = guard_library()
         self.call, self.holds = (
             new_function(addressof(c_void_p.in_dll(library, method)), alive, None)
             for method in ("call_method", "holds_method")
         )
 
-    def expect(self, shapes):
-        """Let the guard pass inputs of these shapes: all else is known of them.
+    def expect(self, shapes: list[torch.Size]) -> None:
+        """Let the guard pass inputs of these shapes from now on.
 
-        But not a single number: it is always in order, even if it is stored with another sign.
+        A single number is never passed: torch calls it in order even where it is stored with the
+        other sign.
         """
         if any(shape.numel() == 1 for shape in shapes):
             return
-        n = self.program.batch(shapes)
-        # one number for all: only shape and type are asked for
+        n = self.compiled.batch(shapes)
+        # one number in memory is enough: only shape and type are asked for
         one = torch.zeros((), dtype=torch.float32, device="cpu")
-        likes = [one.expand(shape) for shape in self.program.result_shapes(n)]
         *others, last = shapes
-        found = self.like
+        found = self.by_shape
         for shape in others:
             forget_if_full(found)
             found = found.setdefault(shape, {})
         forget_if_full(found)
-        found[last] = (n, *likes)
+        found[last] = (n, *[one.expand(shape) for shape in self.compiled.result_shapes(n)])
 
 
 def forget_if_full(sizes):
@@ -115,18 +172,18 @@ def forget_if_full(sizes):
         sizes.clear()
 
 
-def conditions(seen, program):
-    """The conditions under which the program computes what the network would.
+def conditions(witness, compiled):
+    """The conditions under which the compiled graph computes what the network would.
 
-    They describe the modules as they were when they were recorded: `seen` is the `Witness` of that.
-    What has been replaced since then does not fulfil them.
+    They describe the modules in the state in which they were recorded. Where something was
+    replaced since then, they do not hold.
     """
-    for node, tensor in zip(parameters_of(program.graph), program.parameters):
+    for node, tensor in zip(compiled.graph.parameters, compiled.parameters, strict=True):
         address, in_order = tensor.data_ptr(), could_turn(tensor)
-        for place in seen.places_of(node.value):
+        for place in witness.places_of(node.value):
             text = f"{place.name}: lies at {address:#x}" + ", in order" * in_order
             yield Condition(text, place.dict, place.key, None, address, in_order)
-    for module, was in seen.modules.items():
+    for module, was in witness.modules.items():
         name = was.name or type(module).__name__
         if was.layers or not is_torchs_layer(module):
             layers = ", ".join(module._modules) or "none"
@@ -144,62 +201,39 @@ def conditions(seen, program):
 
 
 def could_turn(tensor):
-    """Whether its sizes stay the same in another order: a transposed square matrix still fits."""
+    """Whether two of its sizes are equal: then its transpose has the same shape."""
     return len(set(tensor.shape)) < tensor.dim()
 
 
 def is_torchs_layer(module):
-    """Whether it is a layer of torch's own, which no one puts other layers in."""
+    """Whether it is a layer of torch's own, which has no layers in it."""
     home = type(module).__module__
     return home.startswith("torch.nn.modules.") and not home.endswith(".container")
 
 
 def reads_training(module):
-    """Whether a layer may do something else in training; most of torch's own cannot."""
+    """Whether a layer may compute something else in training. Most of torch's own cannot."""
     code = getattr(type(module).forward, "__code__", None)
     own = type(module).__module__.startswith("torch.nn.modules.")
     return not own or code is None or "training" in code.co_names
 
 
-def is_readable(tensor):
-    """Whether C finds the numbers of a float32 tensor in memory, in order, and as they are."""
-    in_order = tensor.is_cpu and tensor.is_contiguous() and not tensor.is_neg()
-    address = tensor.data_ptr() if in_order else None
-    return in_order and address % 4 == 0 and (address != 0 or tensor.numel() == 0)
-
-
-def admitted(tensor):
-    """The tensor, contiguous; TypeError or RuntimeError for one that cannot be computed with."""
-    ordinary = type(tensor) in (Tensor, nn.Parameter)
-    if not ordinary or tensor.layout is not torch.strided:
-        kind = tensor.layout if ordinary else type(tensor).__name__
-        raise TypeError(f"an input must be a tensor of the ordinary kind, not {kind}")
-    if tensor.dtype != torch.float32 or not tensor.is_cpu:
-        raise TypeError(
-            "an input must be of type float32 and on the CPU, not "
-            f"{str(tensor.dtype).removeprefix('torch.')} on {tensor.device}"
-        )
-    if tensor.requires_grad and torch.is_grad_enabled():
-        raise RuntimeError(
-            "an input requires gradients, which the compiled program would lose; call it under "
-            "torch.no_grad(), or with input.detach()"
-        )
-    tensor = tensor.detach().contiguous().resolve_neg()
-    return tensor.clone() if tensor.data_ptr() % 4 else tensor
-
-
 @cache
 def guard_library():
-    """guard.c, compiled and told of Python."""
-    library = load(SOURCE)
-    functions = [getattr(ctypes.pythonapi, name) for name in FUNCTIONS.split()]
-    words = [ctypes.cast(function, c_void_p).value for function in functions]
-    words += map(id, OBJECTS)
-    (c_void_p * len(words)).in_dll(library, "python")[:] = words
+    """guard.c, compiled, with its `python` filled in."""
+    library = load_library(GUARD)
+    python = PythonStruct.in_dll(library, "python")
+    for name in FUNCTIONS.split():
+        setattr(python, name, ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p).value)
+    for name, value in OBJECTS.items():
+        setattr(python, name, id(value))
     return library
 
 
-# Makes a function of Python's, of what C calls a method, and the object that it belongs to.
+# Makes a function for Python from a `struct method` of guard.c, and from the object that it gets
+# as its `self`.
 new_function = ctypes.PYFUNCTYPE(py_object, c_void_p, py_object, c_void_p)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
+
+SOURCE = GUARD  # what earlier versions called it

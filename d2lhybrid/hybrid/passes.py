@@ -1,24 +1,26 @@
 """The passes: each takes a graph and returns one that computes the same.
 
-Each walks over the nodes in the order of computing. Done twice, it does no more than done once.
+Each goes through the nodes in the order of computing. To repeat a pass changes nothing more.
+Explained in notebook 03; torch.fx has passes, too, and LLVM's are the best known.
 """
 
 from dataclasses import replace
 
-from .graph import OPERATIONS, Node
+from .graph import Graph, Node
+from .operations import OPERATIONS
 
-LARGEST_KERNEL = 30  # operations: what a person can still read, and a compiler translate
+LARGEST_KERNEL = 30  # operations: a person can still read it, and a C compiler is soon done
 
 
-def optimise(graph):
-    """All passes, each where the one before has prepared its work."""
+def optimise(graph: Graph) -> Graph:
+    """All passes, in the order in which each profits from those before."""
     for change in (fold_constants, share_common, drop_unused, fuse, plan_memory):
         graph = change(graph)
     return graph
 
 
 def fold_constants(graph):
-    """Compute what depends on constants alone. Parameters are none: they may change."""
+    """Compute what depends on constants alone. Parameters are not constants: they may change."""
 
     def fold(node, was):
         if not node.is_operation or any(source.op != "constant" for source in node.inputs):
@@ -26,7 +28,7 @@ def fold_constants(graph):
         try:
             value = OPERATIONS[node.op].function(*[source.value for source in node.inputs])
         except (ArithmeticError, TypeError):
-            return node  # 1 / 0 is to fail when the program runs, and not before
+            return node  # 1 / 0 must fail when the program runs, and not before
         return Node("constant", value=value, shape=node.shape, dtype=node.dtype)
 
     return graph.rewrite(fold)
@@ -56,19 +58,19 @@ def drop_unused(graph):
 def fuse(graph):
     """Let each operation that is read only once, element by element, be computed by its reader.
 
-    What is fused never goes to memory. A linear layer takes in the elementwise work after it.
+    A fused value is never stored. A linear layer is fused with the elementwise work after it.
     """
-    together, fused = {}, set()  # together: node -> the operations computed along with it
+    together, fused = {}, set()  # together: node -> the nodes computed along with it
     for node in graph.nodes:
-        together[node] = [node.op]
+        together[node] = [node]
         for source in node.inputs:
             both = together.get(source, []) + together[node]
             if (
                 source.is_operation
                 and graph.readers[source] == [node]
                 and source.shape == node.shape
-                and node.op != "linear"  # it needs a whole row of its input at once
-                and both.count("linear") <= 1  # each brings a loop of its own
+                and node.is_elementwise  # `linear` is not: it needs a whole row at once
+                and sum(not part.is_elementwise for part in both) <= 1  # each has its own loop
                 and len(both) <= LARGEST_KERNEL
             ):
                 fused.add(source)
@@ -91,20 +93,6 @@ def plan_memory(graph):
     return graph.rewrite(lambda node, was: replace(node, fused=was.fused, slot=slots.get(was)))
 
 
-def slot_sizes(graph):
-    """slot -> the numbers in its largest value: (for each row of the batch, besides).
-
-    Where memory is not planned, each stored value has a slot of its own.
-    """
-    sizes = {}
-    for *_, stored in graph.kernels:
-        if stored not in graph.outputs and stored.shape is not None:
-            slot = stored if stored.slot is None else stored.slot
-            rows, besides = sizes.get(slot, (0, 0))
-            sizes[slot] = (max(rows, stored.size[0]), max(besides, stored.size[1]))
-    return sizes
-
-
-def memory_bytes(graph, batch=1):
+def memory_bytes(graph: Graph, batch: int = 1) -> int:
     """The bytes that hold what is neither input nor output, for float32."""
-    return 4 * sum(batch * rows + besides for rows, besides in slot_sizes(graph).values())
+    return 4 * sum(batch * per_row + fixed for per_row, fixed in graph.slot_sizes.values())

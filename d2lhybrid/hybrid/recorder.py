@@ -1,9 +1,13 @@
-"""Run a Python function with symbols in place of numbers or tensors, and record what it does."""
+"""Run a Python function with symbols in place of numbers or tensors, and record what it does.
+
+Explained in notebook 03; torch.fx calls these `Proxy` and `Tracer`, JAX calls them tracers.
+"""
 
 import copy
 import inspect
 import linecache
 import sys
+from collections.abc import Callable
 from contextvars import ContextVar
 from numbers import Real
 from pathlib import Path
@@ -11,13 +15,14 @@ from pathlib import Path
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .graph import BATCH, OPERATIONS, Graph, Node, UnsupportedOperation
+from .graph import Graph, Node, UnsupportedOperation
+from .operations import BATCH, OPERATIONS
 from .witness import variables
 
+# Files whose lines are not the user's program.
 NOT_THE_USERS = (str(Path(__file__).parent), str(Path(torch.__file__).parent), copy.__file__)
 
-
-RECORDER = ContextVar("recorder", default=None)  # whose recording is under way
+RECORDER = ContextVar("recorder", default=None)  # the one that is recording now
 
 
 class RecordingError(RuntimeError):
@@ -25,46 +30,58 @@ class RecordingError(RuntimeError):
 
 
 def refusal(kind, text):
-    """An error to raise, which the recording remembers."""
+    """An error to raise. The recorder keeps the first one, in case the program catches it."""
     error, recorder = kind(text), RECORDER.get()
     if recorder and not recorder.refusal:
         recorder.refusal = error
     return error
 
 
-def trace(function, *examples):
-    """Record what `function`, or a module, does with such arguments. Returns a `Graph`.
+def trace(function: Callable, *examples: torch.Tensor | Real) -> Graph:
+    """Record what a function or a module does with its arguments.
 
-    Examples are numbers, or tensors of one floating-point type, of which only shape and type
-    matter. The first size of a tensor with two dimensions or more is the batch, and may be
-    another in each call. What Python does on the way it does now, and not again: its choices
-    stay as they are.
+    What Python itself does happens now and not again: its choices stay as they are.
 
-    RecordingError where the program asks a symbol for what only a value has, changes a tensor in
-    place, or computes with tensors alone; UnsupportedOperation where it needs more than
-    OPERATIONS; ValueError for shapes that do not fit.
+    Args:
+        function: A function, a module, or any other object that can be called.
+        examples: An example of each argument: a number, or a tensor of a floating-point type. Of
+            a number only the type matters, of a tensor also the shape. The first size of a tensor
+            with two dimensions or more is the batch, and may differ from call to call.
+
+    Returns:
+        The recording, a `Graph`.
+
+    Raises:
+        RecordingError: The function asks a symbol for something that only a value has, changes a
+            tensor in place, or computes a tensor from other tensors alone.
+        UnsupportedOperation: It needs an operation that is not in OPERATIONS.
+        ValueError: The shapes do not fit.
+        TypeError: An example is neither a number nor a tensor of a floating-point type.
     """
     names = argument_names(function, len(examples))
-    return record(function, [input_like(*pair) for pair in zip(names, examples)])
+    pairs = zip(names, examples, strict=True)
+    return record(function, [input_node(name, example) for name, example in pairs])
 
 
 def record(function, inputs):
-    """As `trace`, with nodes in place of examples. A 'batch' and a number are no graph inputs."""
+    """As `trace`, with nodes in place of examples. A 'batch' or a number becomes no graph input."""
     recorder = Recorder(tensor_names(function))
     with recorder:
         result = function(
             *[Symbol(one, recorder) if isinstance(one, Node) else one for one in inputs]
         )
-    if recorder.refusal:  # the program has caught it, and has gone on in another way
+    if recorder.refusal:  # the program caught it and went on in another way
         raise recorder.refusal
     container = type(result) if issubclass(type(result), (tuple, list)) else None
     if container not in (None, tuple, list):
         raise RecordingError(f"the program returns a {container.__name__}; use a tuple")
     if container and not result:
-        raise RecordingError("the program returns nothing")
+        raise RecordingError(
+            f"the program returns an empty {container.__name__}; return at least one value"
+        )
     outputs = tuple(recorder.node_of(one) for one in (result if container else [result]))
     name = getattr(function, "__name__", type(function).__name__)
-    name = name if name.isidentifier() else "program"  # a lambda has none
+    name = name if name.isidentifier() else "program"  # a lambda is called <lambda>
     values = tuple(one for one in inputs if isinstance(one, Node) and one.op == "input")
     return Graph(name, values, tuple(recorder.nodes), outputs, container)
 
@@ -74,14 +91,14 @@ def argument_names(function, count):
     called = function.forward if isinstance(function, torch.nn.Module) else function
     try:
         parameters = inspect.signature(called).parameters.values()
-    except (TypeError, ValueError):  # some functions written in C have none to show
+    except (TypeError, ValueError):  # some functions written in C do not say
         parameters = []
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return [*named, *[f"x{i}" for i in range(len(named) + 1, count + 1)]][:count]
 
 
 def tensor_names(function):
-    """id of a tensor -> how the module, or the function, calls it."""
+    """id of a tensor -> its name in the module or the function."""
     named = [(name, value) for name, _, value in variables(function)]
     roots = [function, getattr(function, "__self__", None), *[value for _, value in named]]
     for root in roots:
@@ -90,7 +107,7 @@ def tensor_names(function):
     return {id(value): name for name, value in named if issubclass(type(value), torch.Tensor)}
 
 
-def input_like(name, example):
+def input_node(name, example):
     """The input node for an example."""
     if isinstance(example, Real):
         return Node("input", name=name)
@@ -105,19 +122,17 @@ def input_like(name, example):
 
 # What is recorded ---------------------------------------------------------------------------
 
-# What Python and torch call an operation, where that is not our name for it.
+# Other names that Python and torch have for an operation -> our name.
 SYNONYMS = {
     **{"truediv": "div", "divide": "div", "true_divide": "div"},
     **{"multiply": "mul", "subtract": "sub", "negative": "neg"},
 }
 REVERSED = {"radd": "add", "rsub": "sub", "rmul": "mul", "rtruediv": "div"}
-ARGUMENTS = {
-    "linear": ("input", "weight", "bias"),
-    "relu": ("input", "inplace"),
-    "dropout": ("input", "p", "training", "inplace"),
-}
+# Arguments that come after the operands.
+OPTIONS = {"relu": ["inplace"], "dropout": ["p", "training", "inplace"]}
+# Arguments with the values that change nothing.
 WITHOUT_EFFECT = {"alpha": 1, "rounding_mode": None, "out": None, "inplace": False, "bias": None}
-# The functions that bear these names in torch. Another library's may bear them, too.
+# torch's functions of these names; another library may have functions of the same names.
 KNOWN = {
     vars(home)[wish]
     for home in (torch, torch._C.TensorBase, torch.Tensor, torch.nn.functional)
@@ -128,7 +143,10 @@ KNOWN = {
 
 
 class Recorder(TorchFunctionMode):
-    """Keeps the nodes in the order of computing. While it is entered, torch asks it first."""
+    """Keeps the nodes in the order of computing.
+
+    Within its `with`, torch calls `__torch_function__` instead of any function of its own.
+    """
 
     def __init__(self, names):
         super().__init__()
@@ -136,7 +154,7 @@ class Recorder(TorchFunctionMode):
         self.nodes = []
         self.parameters = {}  # id of a tensor -> its node
         self.made = {}  # id -> tensor, for those that were computed during the recording
-        self.refusal = None  # the first error that told the program what cannot be recorded
+        self.refusal = None  # the first error that was raised during the recording
 
     def __enter__(self):
         self.token = RECORDER.set(self)
@@ -160,7 +178,8 @@ class Recorder(TorchFunctionMode):
                 f"{users_line()} looks at the values of a tensor ({name}), and the recording would "
                 "keep them as they are now; compute with the tensor itself",
             )
-        refuse_change("out=" if kwargs.get("out") is not None else "")
+        if kwargs.get("out") is not None:
+            raise changes_a_tensor("out=")
         result = function(*args, **kwargs)
         for one in result if isinstance(result, (tuple, list)) else [result]:
             if isinstance(one, torch.Tensor) and not any(one is operand for operand in operands):
@@ -173,33 +192,35 @@ class Recorder(TorchFunctionMode):
         if op in REVERSED:
             op, order = REVERSED[op], -1
         op = SYNONYMS.get(op, op)
-        names = ARGUMENTS.get(op, ("input", "other"))
-        given = dict(zip(names, args)) | kwargs
+        operands = OPERATIONS[op].operands if op in OPERATIONS else ("input",)
+        names = [*operands, *OPTIONS.get(op, [])]
+        given = dict(zip(names, args, strict=False)) | kwargs
         for key, value in WITHOUT_EFFECT.items():
             if key in given and given[key] is value:
                 del given[key]
         if "inplace" in given:
-            refuse_change(f"{op}_")
+            raise changes_a_tensor(f"{op}_")
         if op == "dropout":
             if given.get("training", True) and given.get("p", 0.5) > 0:
                 raise unsupported("dropout in training", "; call .eval() on the network first")
             return given["input"]
         if op not in OPERATIONS:
             raise unsupported(op)
-        operands = [given.pop(name) for name in names if name in given]
-        missing = OPERATIONS[op].python.count("{}") - len(operands)  # a linear layer's bias may
-        if given or len(args) > len(names) or missing not in (0, int(op == "linear")):
+        values = [given.pop(name) for name in operands if name in given]
+        missing = len(operands) - len(values)
+        if given or len(args) > len(names) or missing > OPERATIONS[op].optional:
             raise unsupported(f"{op} with {', '.join(given) or f'{len(args)} argument(s)'}")
-        return self.add(op, tuple(map(self.node_of, operands[::order])))
+        return self.add(op, tuple(map(self.node_of, values[::order])))
 
     def add(self, op, inputs):
+        """Add a node, whose operation OPERATIONS has. Returns the symbol of its result."""
         where = users_line()
         shapes = [node.shape for node in inputs if node.shape is not None]
         types = {node.dtype for node in inputs if node.shape is not None}
         if len(types) > 1:
             raise unsupported(f"{op} of {' and '.join(sorted(map(str, types)))}")
         try:
-            shape = linear_shape(*shapes) if op == "linear" else broadcast(shapes)
+            shape = OPERATIONS[op].shape(*shapes)
         except (TypeError, ValueError) as error:
             what = ", ".join(node.type or "a number" for node in inputs)
             raise ValueError(f"{op}({what}): {error}; in {where}") from None
@@ -208,7 +229,7 @@ class Recorder(TorchFunctionMode):
         return Symbol(self.nodes[-1], self)
 
     def node_of(self, value):
-        """The node of an operand: of a symbol its own, of a number or a tensor a new one."""
+        """The node of an operand: a symbol has one, for a number or a tensor one is added."""
         if isinstance(value, Symbol):
             if value.recorder is not self:
                 raise refusal(RecordingError, f"{users_line()} uses a symbol of another recording")
@@ -238,46 +259,21 @@ class Recorder(TorchFunctionMode):
         return self.parameters[id(value)]
 
 
-def linear_shape(x, weight, bias=None):
-    """The shape of x @ weight.T + bias: (..., k), (m, k) and (m,) make (..., m)."""
-    if len(weight) != 2 or BATCH in weight:
-        raise ValueError("a weight is a matrix of a fixed size")
-    if not x or x[-1] != weight[1]:
-        raise ValueError(f"the weight takes {weight[1]} features")
-    if bias not in (None, weight[:1]):
-        raise ValueError(f"the bias needs {weight[0]} numbers")
-    return (*x[:-1], weight[0])
-
-
-def broadcast(shapes):
-    """The common shape of tensors, as NumPy and torch define it; None for numbers alone."""
-    if not shapes:
-        return None
-    common = [1] * max(map(len, shapes))
-    for shape in shapes:
-        for i, size in enumerate(shape, len(common) - len(shape)):
-            if size != 1 and common[i] not in (1, size):
-                raise ValueError(f"a size of {size} does not go with {common[i]}")
-            common[i] = common[i] if size == 1 else size
-    if BATCH in common[1:]:
-        raise ValueError("the batch must be the first size of the result")
-    return tuple(common)
-
-
 # Symbols ------------------------------------------------------------------------------------
 
 
 class Symbol:
     """Stands for a value that is not there yet. Computing with it adds to the recording."""
 
-    __array_priority__ = 1000  # as torch's: a number of NumPy's on the left leaves it to us
+    # as torch.Tensor has it: NumPy's numbers then leave `number + symbol` to the symbol
+    __array_priority__ = 1000
 
     def __init__(self, node, recorder):
         self.node, self.recorder = node, recorder
 
     def __setattr__(self, name, value):
         if name not in ("node", "recorder"):
-            refuse_change("__set__")  # such as `x.data = y`
+            raise changes_a_tensor("__set__")  # such as `x.data = y`
         object.__setattr__(self, name, value)
 
     def __repr__(self):
@@ -285,7 +281,7 @@ class Symbol:
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
-        raise unsupported(function.__name__)  # the recorder was asked first, and did not see it
+        raise unsupported(function.__name__)  # the recorder did not find the symbol in it
 
     def __getattr__(self, name):
         """A method of tensors, such as `x.relu()`."""
@@ -298,7 +294,7 @@ class Symbol:
 
     @property
     def shape(self):
-        """The sizes, as numbers; the batch's as a symbol, which refuses to be one."""
+        """The sizes as numbers. The size of the batch is a symbol, which refuses to be a number."""
         if self.node.shape is None:
             raise AttributeError("a number has no shape")
         batch = Symbol(Node("batch"), self.recorder)
@@ -314,7 +310,7 @@ class Symbol:
 
     @property
     def __class__(self):
-        """Where `isinstance` looks. If it said Tensor, C code in torch would read it as one."""
+        """`isinstance` looks here. If this were Tensor, torch's C code would read it as one."""
         raise refusal(
             RecordingError,
             f"{users_line()} asks a symbol of what type it is; it has a type of its own, so decide "
@@ -322,16 +318,16 @@ class Symbol:
         )
 
     def __hash__(self):
-        """As for torch's tensors, which are told apart as objects. Numbers are not."""
+        """As torch's tensors, a symbol for a tensor is hashed by identity; a number is refused."""
         return object.__hash__(self) if self.node.shape is not None else self._asked_to_hash()
 
 
 def recording(name):
-    """The method for an operator of Python's."""
+    """The method that records an operator of Python's."""
 
     def method(self, *others):
         if self.node.shape is None and name in IN_PLACE:
-            return NotImplemented  # nobody can change a number; Python takes `a = a + b`
+            return NotImplemented  # a number cannot change; Python then takes `a = a + b`
         refuse_change(name)
         return self.recorder.record(name, (self, *others), {})
 
@@ -339,7 +335,7 @@ def recording(name):
 
 
 def refusing(question, advice):
-    """The method for a question that only a value can answer."""
+    """The method that refuses a question which only a value can answer."""
 
     def method(self, *others, **options):
         raise refusal(RecordingError, f"{users_line()} asks a symbol {question}; {advice}")
@@ -352,13 +348,13 @@ BINARY += ["and", "or", "xor", "lshift", "rshift"]
 UNARY = ["neg", "pos", "abs", "invert", "round"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 NUMBER = ["__int__", "__float__", "__index__", "__complex__", "item", "tolist"]
-# What Python asks of a tensor's values. The recording would keep the answer as it is now.
+# Functions that look at a tensor's values. The recording would keep the answer as it is now.
 LOOKS = {"__bool__", "__contains__", *NUMBER, "numpy", "__array__"}
 LOOKS |= {"is_nonzero", "equal", "allclose"}
-IN_PLACE = {f"__i{name}__" for name in BINARY} | {"__setitem__", "__delitem__", "__set__", "out="}
+IN_PLACE = {f"__i{name}__" for name in BINARY} | {"__setitem__", "__delitem__", "__set__"}
 for name in [*BINARY, *[f"r{name}" for name in BINARY], *UNARY, "getitem"]:
     setattr(Symbol, f"__{name}__", recording(f"__{name}__"))
-for name in IN_PLACE - {"__set__", "out="}:
+for name in IN_PLACE - {"__set__"}:
     setattr(Symbol, name, recording(name))
 
 COPIES = ["__copy__", "__deepcopy__", "__reduce_ex__"]
@@ -384,11 +380,15 @@ for (question, advice), names in QUESTIONS.items():
 def refuse_change(name):
     """RecordingError where a method's name says that it changes a tensor."""
     if name in IN_PLACE or (name.endswith("_") and not name.endswith("__")):
-        raise refusal(
-            RecordingError,
-            f"{users_line()} changes a tensor in place ({name}), which a recording cannot hold; "
-            "make a new one instead",
-        )
+        raise changes_a_tensor(name)
+
+
+def changes_a_tensor(how):
+    return refusal(
+        RecordingError,
+        f"{users_line()} changes a tensor in place ({how}), which a recording cannot hold; "
+        "make a new one instead",
+    )
 
 
 def unsupported(name, advice=""):
@@ -399,7 +399,7 @@ def unsupported(name, advice=""):
 
 
 def users_line():
-    """Where we are in the user's program: "line 3 of forward, `if x > 0:`"."""
+    """The line of the user's program that runs now: "line 3 of forward, `if x > 0:`"."""
     frame, layer = sys._getframe(1), ""
     while frame.f_back and frame.f_code.co_filename.startswith(NOT_THE_USERS):
         module = frame.f_locals.get("self")

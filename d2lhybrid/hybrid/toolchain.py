@@ -1,4 +1,7 @@
-"""From C source to functions that Python can call."""
+"""From C source to functions that Python can call.
+
+Explained in notebook 09; torch.utils.cpp_extension does this for C++.
+"""
 
 import ctypes
 import os
@@ -6,15 +9,16 @@ import platform
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-# No flag relaxes arithmetic: sums change their order only where the source says so (that is what
-# -fopenmp-simd reads), and a product and a sum are not made one operation that rounds only once,
-# or x * x - x * x might not be 0. -fPIC: a library may be loaded anywhere in memory.
+# No flag makes arithmetic less exact. The order of a sum changes only where the source allows it,
+# with a `#pragma omp simd`, for which -fopenmp-simd is needed. With -ffp-contract=off a product and
+# a sum stay two operations that round twice; else x * x - x * x might not be 0.
 FLAGS = ["-std=c99", "-O3", "-fopenmp-simd", "-ffp-contract=off"]
-SHARED = ["-shared", "-fPIC"]
+SHARED = ["-shared", "-fPIC"]  # a library, which may be loaded anywhere in memory
 TIME_LIMIT = 600  # seconds; a network of a hundred layers takes a few
 
 
@@ -26,35 +30,45 @@ class CompilationFailed(RuntimeError):
     """The C compiler refused the source."""
 
 
-def find_compiler():
-    """The command that runs the C compiler, as a list: the variable CC, or cc, gcc or clang."""
+def c_text(name: str) -> str:
+    """The text of a file of the folder c."""
+    return (Path(__file__).with_name("c") / name).read_text(encoding="utf-8")
+
+
+def find_compiler() -> list[str]:
+    """The command that runs the C compiler, as a list: the variable CC, or cc, gcc or clang.
+
+    CompilerNotFound where there is no compiler.
+    """
     if command := os.environ.get("CC"):
         if shutil.which(command):  # a path, perhaps with blanks or backslashes
             return [command]
         try:
             return shlex.split(command)
         except ValueError as error:
-            raise CompilerNotFound(f"CC is no command: {command!r}: {error}") from None
+            raise CompilerNotFound(
+                f"the variable CC is not a command: {command!r}: {error}"
+            ) from None
     for name in ("cc", "gcc", "clang"):
         if shutil.which(name):
             return [name]
     raise CompilerNotFound(
         "no C compiler was found. Install the package gcc (on Debian and Ubuntu: apt install gcc; "
         "on macOS: xcode-select --install; on Windows: winget install LLVM.LLVM), or let the "
-        "variable CC name one. Until then, d2lhybrid.hybrid.codegen.python_function(graph) runs "
+        "variable CC name one. Until then, d2lhybrid.python_function(graph) runs "
         "a graph without a compiler"
     )
 
 
-def flags():
-    """How to compile for the processor of this machine."""
+def compiler_flags() -> list[str]:
+    """The options with which to compile for the processor of this machine."""
     if platform.machine() in ("x86_64", "AMD64"):  # 512 bits at a time, where it has them
         return [*FLAGS, "-march=native", "-mprefer-vector-width=512"]
     return [*FLAGS, "-mcpu=native"]
 
 
 def run_compiler(*arguments):
-    """Run the compiler, without a shell. CompilationFailed with what it says, where it fails."""
+    """Run the compiler, without a shell. CompilationFailed, with its message, where it fails."""
     command = [*find_compiler(), *map(str, arguments)]
     try:
         done = subprocess.run(
@@ -76,25 +90,26 @@ def run_compiler(*arguments):
 
 
 @cache
-def load(source):
-    """Compile C source to a library in a private folder, and load it: a `ctypes.CDLL`.
+def load_library(source: str) -> ctypes.CDLL:
+    """Compile C source to a shared library, and load it. The same source is compiled only once.
 
-    The same source is compiled once. Once it is loaded, the file is no longer needed.
+    The files are in a private folder, which is removed: a loaded library needs no file.
+    CompilerNotFound or CompilationFailed where that is not possible.
     """
     try:
         with TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as folder:
             code, library = Path(folder, "forward.c"), Path(folder, "forward.so")
             code.write_text(source)
-            run_compiler(*flags(), *SHARED, "-o", library, code, "-lm")
+            run_compiler(*compiler_flags(), *SHARED, "-o", library, code, "-lm")
             return ctypes.CDLL(str(library))
     except OSError as error:
         raise unusable(error) from error
 
 
-def load_function(source, name):
-    """The function of that name in C source, compiled."""
+def load_function(source: str, name: str) -> Callable:
+    """The function of that name in C source, compiled. Errors as those of `load_library`."""
     try:
-        return getattr(load(source), name)
+        return getattr(load_library(source), name)
     except AttributeError as error:
         raise unusable(error) from error
 
@@ -107,6 +122,10 @@ def unusable(error):
     )
 
 
-def array(words):
-    """A C array of addresses and whole numbers, which have the same size; None is NULL."""
-    return (ctypes.c_void_p * len(words))(*words)
+def addresses_of(tensors):
+    """A C array with the addresses of the tensors' numbers."""
+    return (ctypes.c_void_p * len(tensors))(*[tensor.data_ptr() for tensor in tensors])
+
+
+# What earlier versions called two of them.
+flags, load = compiler_flags, load_library

@@ -1,11 +1,13 @@
-"""What a recording went through: the modules, as they were then, and where each tensor is kept.
+"""Which modules a recording used, in what state they were, and where each tensor is kept.
 
-A program may reach its network in many ways: as itself, through a decorator, a partial, a helper,
-an object. None of them needs to be understood: whichever way it goes, Python runs a method of each
-module on it, and `sys.setprofile` tells of each function that Python runs (see notebook 01).
+A function may reach its network in many ways: directly, through a decorator, a partial, a helper
+or an object. On each way Python runs a method of each module, and `sys.setprofile` reports every
+function that Python runs. Notebook 01 explains `sys.setprofile`; torch.compile's guards are built
+from what its tracer, Dynamo, has read.
 """
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from types import CodeType, FunctionType, MethodType
 from typing import NamedTuple
@@ -13,14 +15,14 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 
-class Seen(NamedTuple):
-    """A module as it was when the recording first came to it."""
+class ModuleState(NamedTuple):
+    """The state of a module when the recording first used it."""
 
     name: str  # within the outermost module
     layers: tuple[nn.Module, ...]
-    parameters: tuple[Tensor, ...] | None  # for ParameterList and ParameterDict, which may get more
+    parameters: tuple[Tensor, ...] | None  # of a ParameterList or ParameterDict, which may get more
     missing: tuple[tuple[dict, str], ...]  # dict[key] is None, such as the bias of a layer
-    training: bool | None  # None where the module does not keep it
+    training: bool | None  # None where the module has no such attribute
 
 
 class Place(NamedTuple):
@@ -32,7 +34,7 @@ class Place(NamedTuple):
 
 
 class Variable:
-    """A variable of an enclosing function, to be looked up as in a dict."""
+    """A variable of an enclosing function, which can be looked up as in a dict."""
 
     def __init__(self, cell):
         self.cell = cell
@@ -44,31 +46,32 @@ class Variable:
             raise KeyError(name) from None  # it has no value
 
 
-def seen(module, name):
-    """A module as it is now."""
+def state_of(module, name):
+    """The state of a module now."""
     kept = (module._parameters, module._buffers)
     missing = [(place, key) for place in kept for key, value in [*place.items()] if value is None]
     layers, training = tuple(module._modules.values()), vars(module).get("training")
     is_list = isinstance(module, (nn.ParameterList, nn.ParameterDict))
     parameters = tuple(module._parameters.values()) if is_list else None
-    return Seen(name, layers, parameters, tuple(missing), training)
+    return ModuleState(name, layers, parameters, tuple(missing), training)
 
 
 def has_parts(module):
-    """Whether it keeps its parts in dicts: not before its __init__, nor in TorchScript."""
+    """Whether a module keeps its parts in dicts: not before its __init__, nor in TorchScript."""
     return isinstance(vars(module).get("_modules"), dict)
 
 
 class Witness:
-    """Sees what a recording goes through, while it is entered.
+    """Notes which modules are used within its `with`.
 
-    `modules` are those of which a method was run, and their parts, each with what was `Seen` of it.
+    `modules` are those of which a method was run, and their parts, each with its `ModuleState`.
     `places_of(tensor)` says where they, or the function's variables, keep a tensor.
     """
 
-    def __init__(self, function):
-        self.modules = {}  # module -> Seen
-        self._places = {}  # id of a tensor -> that tensor, so that no other gets its id; places
+    def __init__(self, function: Callable):
+        self.modules = {}  # module -> ModuleState
+        # id of a tensor -> the tensor, which is kept so that no other gets its id, and its places
+        self._places = {}
         for name, place, value in variables(function):
             self._note(value, place, name)
 
@@ -80,11 +83,11 @@ class Witness:
     def __exit__(self, *error):
         if hasattr(self._before, "enable"):  # cProfile, up to Python 3.11
             self._before.enable()
-        else:  # Python cannot set another profiler that is written in C; it stays off
+        else:  # a profiler written in C cannot be set from Python; it stays off
             sys.setprofile(self._before if callable(self._before) else None)
 
-    def places_of(self, tensor):
-        """All places of a tensor: it may have several names. None, where it was seen nowhere."""
+    def places_of(self, tensor: Tensor) -> list[Place]:
+        """All places of a tensor, which may have several names; [] where it has no place."""
         return list(self._places.get(id(tensor), (tensor, {}))[1].values())
 
     def _look(self, frame, event, argument):
@@ -95,12 +98,12 @@ class Witness:
                 self._see(owner)
 
     def _see(self, module):
-        if module not in self.modules:  # its parts, too: a program may look at them from outside
+        if module not in self.modules:  # and its parts: the function may read their attributes
             for name, part in module.named_modules():
                 if part not in self.modules and has_parts(part):
-                    self.modules[part] = seen(part, name)
+                    self.modules[part] = state_of(part, name)
                     self._note_tensors(part)
-        self._note_tensors(module)  # each time, for one may have been replaced since
+        self._note_tensors(module)  # each time: a tensor may have been replaced since
 
     def _note_tensors(self, module):
         for place in (module._parameters, module._buffers, vars(module)):
@@ -119,8 +122,8 @@ class Witness:
 def variables(function):
     """The global variables that a function mentions, and those of enclosing functions.
 
-    As (name, dict, value), where dict[name] is the variable. Functions among the values are looked
-    through, too, and so are methods and partials.
+    Yields (name, dict, value), where dict[name] is the variable. Functions, methods and partials
+    among the values are searched, too.
     """
     visited, waiting = set(), [function]
     while waiting:
@@ -131,7 +134,7 @@ def variables(function):
             continue
         visited.add(one)
         places = [(name, one.__globals__) for name in names(one.__code__)]
-        places += zip(one.__code__.co_freevars, map(Variable, one.__closure__ or ()))
+        places += zip(one.__code__.co_freevars, map(Variable, one.__closure__ or ()), strict=True)
         for name, place in places:
             try:
                 value = place[name]
@@ -148,6 +151,6 @@ def names(code):
 
 
 def leads_nowhere(function):
-    """Whether it is torch's own. A wrapper of torch's, such as no_grad's, leads to the user's."""
+    """Whether a function is torch's own, and no wrapper, as no_grad has, of a user's function."""
     name = function.__globals__.get("__name__", "")
     return name.startswith("torch.") and function.__closure__ is None

@@ -1,0 +1,95 @@
+"""The public names, for editors: `__init__.py` loads each when it is first used."""
+
+from .bench import compare_ways as compare_ways
+from .book import (
+    Benchmark as Benchmark,
+    Timer as Timer,
+    cpu as cpu,
+    gpu as gpu,
+    num_gpus as num_gpus,
+    try_all_gpus as try_all_gpus,
+    try_gpu as try_gpu,
+)
+from .dataflow import data_flow as data_flow
+from .frameworks import synchronize as synchronize
+from .frameworks.pytorch import reset_compiler as reset_compiler
+from .hybrid.codegen import (
+    PRELUDE as PRELUDE,
+    c_source as c_source,
+    python_function as python_function,
+    python_source as python_source,
+)
+from .hybrid.compiler import hybridize as hybridize
+from .hybrid.graph import (
+    Graph as Graph,
+    Node as Node,
+    UnsupportedOperation as UnsupportedOperation,
+)
+from .hybrid.guard import GUARD as GUARD
+from .hybrid.operations import OPERATIONS as OPERATIONS
+from .hybrid.passes import (
+    memory_bytes as memory_bytes,
+    optimise as optimise,
+)
+from .hybrid.recorder import (
+    RecordingError as RecordingError,
+    trace as trace,
+)
+from .hybrid.toolchain import (
+    CompilationFailed as CompilationFailed,
+    CompilerNotFound as CompilerNotFound,
+    compiler_flags as compiler_flags,
+    find_compiler as find_compiler,
+    load_library as load_library,
+)
+from .lesson import (
+    check as check,
+    muted as muted,
+    needs as needs,
+    raises as raises,
+)
+from .limits import (
+    c_loop as c_loop,
+    reading as reading,
+)
+from .measure.agreement import difference as difference
+from .measure.candidates import (
+    CandidateError as CandidateError,
+    recipe as recipe,
+    repeated as repeated,
+)
+from .measure.comparison import (
+    Comparison as Comparison,
+    compare as compare,
+)
+from .measure.sweeps import (
+    Sweep as Sweep,
+    sweep as sweep,
+)
+from .nets import get_net as get_net
+from .plot import (
+    plot_break_even as plot_break_even,
+    plot_data_flow as plot_data_flow,
+    plot_distribution as plot_distribution,
+    plot_measures as plot_measures,
+    plot_outcomes as plot_outcomes,
+    plot_over_time as plot_over_time,
+    plot_pairs as plot_pairs,
+    plot_ratios as plot_ratios,
+    plot_shares as plot_shares,
+    plot_stages as plot_stages,
+    plot_times as plot_times,
+)
+from .program import (
+    as_text as as_text,
+    drop_unused_text as drop_unused_text,
+    fold_constants_text as fold_constants_text,
+    free_after_last_use as free_after_last_use,
+    inline as inline,
+    names_in as names_in,
+    run_program as run_program,
+    straight_line as straight_line,
+    substitute as substitute,
+)
+
+__version__: str

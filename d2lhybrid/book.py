@@ -1,0 +1,72 @@
+"""The book's names, corrected: `Timer`, `Benchmark`, `try_gpu` and the others.
+
+Explained in notebook 04; PyTorch's own `torch.utils.benchmark` is what the field uses.
+"""
+
+from itertools import accumulate
+from time import perf_counter
+
+from .frameworks import synchronize
+from .frameworks.pytorch import cpu, gpu, num_gpus, try_all_gpus, try_gpu
+
+__all__ = ["Benchmark", "Timer", "cpu", "gpu", "num_gpus", "try_all_gpus", "try_gpu"]
+
+
+class Timer:
+    """A stopwatch that keeps every time it took. It starts when it is made.
+
+    The clock is `time.perf_counter`: it never runs backwards and no one can set it, unlike
+    the time of day. `times` holds the recorded times in seconds.
+    """
+
+    def __init__(self):
+        self.times = []
+        self.start()
+
+    def start(self) -> None:
+        """Start, or start again."""
+        self.tik = perf_counter()
+
+    def stop(self) -> float:
+        """Record the seconds since the last start, and return them."""
+        self.times.append(perf_counter() - self.tik)
+        return self.times[-1]
+
+    def avg(self) -> float:
+        """The mean of the recorded times, in seconds; ZeroDivisionError where there is none."""
+        return sum(self.times) / len(self.times)
+
+    def sum(self) -> float:
+        """All recorded times together, in seconds."""
+        return sum(self.times)
+
+    def cumsum(self) -> list[float]:
+        """The running total: the seconds passed by the end of each recorded time."""
+        return list(accumulate(self.times))
+
+
+class Benchmark:
+    """Time a block of code once, and print `description: 0.0323 sec`.
+
+        with Benchmark("Without torchscript"):
+            for _ in range(1000):
+                net(x)
+
+    `seconds` holds the time afterwards. A block that raises gets no time printed: it did not
+    do the work. One run of one block is a weak witness; to find out which of two programs
+    is faster, measure as notebook 05 does.
+    """
+
+    def __init__(self, description: str = "Done"):
+        self.description = description
+
+    def __enter__(self):
+        synchronize()  # work that a GPU still has in its queue is not ours
+        self.timer = Timer()
+        return self
+
+    def __exit__(self, exception_type, exception, traceback):
+        synchronize()  # and the work that we gave it is
+        self.seconds = self.timer.stop()
+        if exception_type is None:
+            print(f"{self.description}: {self.seconds:.4f} sec")

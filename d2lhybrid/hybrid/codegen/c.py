@@ -1,0 +1,150 @@
+"""From a graph to the text of a C function, for float32 on the CPU.
+
+Explained in notebook 09; Inductor, the compiler behind torch.compile, writes C++ and Triton.
+"""
+
+import math
+from ctypes import c_float
+
+import torch
+
+from ..graph import Graph, UnsupportedOperation
+from ..operations import BATCH, OPERATIONS, fill
+from ..toolchain import c_text
+
+PRELUDE = c_text("prelude.c")
+
+
+def c_source(graph: Graph) -> str:
+    """The graph as the text of a C99 function `forward`, for any batch size.
+
+    It takes the batch size, the inputs, the results and the parameters; it returns 1 where there
+    is no memory, and else 0. UnsupportedOperation for types other than float32, and for
+    arithmetic of numbers alone.
+    """
+    check_types(graph)
+    head, starts = [], {}
+    for i, node in enumerate(graph.parameters):
+        head.append(f"const float *{graph.names[node]} = parameters[{i}]; /* {node.type} */")
+    per_row = fixed = 0
+    for slot, size in graph.slot_sizes.items():
+        starts[slot] = amount(per_row, fixed)
+        per_row, fixed = per_row + size[0], fixed + size[1]
+    if starts:  # room for one number more: malloc(0) may return NULL
+        head.append(f"float *memory = malloc(({amount(per_row, fixed + 1)}) * sizeof(float));")
+        head.append("if (memory == NULL) return 1;")
+    for node, slot in graph.slots.items():
+        head.append(f"float *{graph.names[node]} = memory + {starts[slot]};")
+    body = [line for kernel in graph.kernels for line in kernel_lines(graph, kernel)]
+    for node, copy in graph.copies.items():
+        step = f"{copy}[i] = {graph.names[node]}[i];"
+        body.append(f"for (ptrdiff_t i = 0; i < {amount(*node.size)}; i++) {step}")
+    if starts:
+        body.append("free(memory);")
+    text = "\n".join("    " + line for line in [*head, *body, "return 0;"])
+    return f"{PRELUDE}\n{c_signature(graph)}\n{{\n{text}\n}}\n"
+
+
+def amount(per_row, fixed):
+    """How many numbers that is, in C: `n * 256 + 3`."""
+    if per_row and fixed:
+        return f"n * {per_row} + {fixed}"
+    return f"n * {per_row}" if per_row else f"{fixed}"
+
+
+def check_types(graph):
+    """UnsupportedOperation for a value that is not float32. It names the line that makes it."""
+    for node in (*graph.inputs, *graph.nodes, *graph.outputs):
+        is_number = node.op == "constant" and node.shape is None and node not in graph.outputs
+        if node.dtype != torch.float32 and not is_number:
+            what = f"{node.op} of {node.type or 'a number'} in {node.where or graph.name}"
+            raise UnsupportedOperation(f"{what} is not supported in C; supported is float32")
+
+
+def c_signature(graph):
+    """The first line of `forward`."""
+    tensors = [f"const float *{graph.names[node]}" for node in graph.inputs]
+    tensors += [f"float *{output_name(graph, node)}" for node in graph.results]
+    return f"int forward(ptrdiff_t n, {', '.join(tensors)}, const float *const *parameters)"
+
+
+def c_entry(graph):
+    """A second C function, `call_forward`, which takes the same arguments for all graphs.
+
+    The inputs and results are a list of addresses.
+    """
+    count = len(graph.inputs) + len(graph.results)
+    tensors = ", ".join(f"tensors[{i}]" for i in range(count))
+    arguments = "ptrdiff_t n, void *const *tensors, const float *const *parameters"
+    call = f"forward(n, {tensors}, parameters)"
+    return f"\nint call_forward({arguments})\n{{\n    return {call};\n}}\n"
+
+
+def output_name(graph, node):
+    """What C calls the memory for a result."""
+    return graph.copies.get(node, graph.names[node])
+
+
+def kernel_lines(graph, kernel):
+    """The loops that compute one stored value. What is fused into it becomes local variables."""
+    stored, depth = kernel[-1], len(kernel[-1].shape)
+    out = f"{graph.names[stored]}[{index(stored.shape, depth)}]"
+
+    def operand(node):
+        if node in kernel:
+            return graph.names[node]
+        if node.shape is None:
+            return literal(node)
+        return f"{graph.names[node]}[{index(node.shape, depth)}]"
+
+    yield f"/* {graph.names[stored]} = {graph.equation(stored)} */"
+    by_row = next((node for node in kernel if not node.is_elementwise), None)
+    for axis, size in enumerate(stored.shape):
+        if by_row and axis == depth - 1:  # before the loop over the numbers of a row
+            yield "    " * axis + row_statement(graph, by_row, stored)
+        yield "    " * axis + f"for (ptrdiff_t i{axis} = 0; i{axis} < {size}; i{axis}++) {{"
+    for node in kernel:
+        operation = OPERATIONS[node.op]
+        values = [operand(source) for source in node.inputs[operation.read_by_row :]]
+        if node is by_row:
+            values.insert(0, out)
+        place = out if node is stored else f"const float {graph.names[node]}"
+        yield "    " * depth + f"{place} = {fill(operation.c, values)};"
+    yield from ["    " * axis + "}" for axis in reversed(range(depth))]
+
+
+def row_statement(graph, node, stored):
+    """The statement with which an operation that is not elementwise computes a row of `stored`."""
+    k, m = node.inputs[0].shape[-1], node.shape[-1]
+    row = index(node.shape[:-1], len(node.shape) - 1)
+    row = f"({row})" if " " in row else row
+    first, *others = [graph.names[source] for source in node.inputs]
+    out = f"{graph.names[stored]} + {row} * {m}"
+    return OPERATIONS[node.op].row.format(f"{first} + {row} * {k}", *others, k=k, m=m, out=out)
+
+
+def index(shape, depth):
+    """The index of the element that the innermost of `depth` loops computes with.
+
+    In a tensor of shape (n, 256), row i0 begins after i0 rows of 256: `i0 * 256 + i1`. A shape
+    with fewer sizes belongs to the innermost loops: (256,) gives `i1`. A size of 1 is stretched by
+    broadcasting, so its counter is left out: (n, 1) gives `i0`.
+    """
+    terms, stride = [], 1
+    for axis in reversed(range(len(shape))):
+        if shape[axis] != 1:
+            terms.append(f"i{depth - len(shape) + axis}" + (f" * {stride}" if stride != 1 else ""))
+        if shape[axis] != BATCH:
+            stride *= shape[axis]
+    return " + ".join(reversed(terms)) or "0"
+
+
+def literal(node):
+    """A number as C writes it for float32. UnsupportedOperation where it is too large."""
+    # a whole number may be too long for a float: bring it within float32's limits first
+    number = c_float(min(max(node.value, -1e39), 1e39)).value
+    if math.isinf(number) and abs(node.value) != math.inf:
+        text = f"{node.value} is not supported in C: it is too large for float32"
+        raise UnsupportedOperation(text)
+    text = f"{number:#.9g}f".replace("inff", "INFINITY").replace("nanf", "NAN")
+    return f"({text})" if text.startswith("-") else text

@@ -1,0 +1,54 @@
+"""From a graph to the text of a Python function.
+
+Explained in notebook 03; torch.fx does this in `Graph.python_code`.
+"""
+
+import keyword
+import math
+from collections.abc import Callable
+
+from ..graph import Graph
+from ..operations import OPERATIONS, fill
+
+
+def python_source(graph: Graph) -> str:
+    """The graph as the text of a Python function: one assignment for each stored value."""
+
+    def text(node):
+        if node not in graph.names:  # a number
+            return repr(node.value) if math.isfinite(node.value) else f"float('{node.value}')"
+        if not node.fused:
+            return graph.names[node]
+        return f"({expression(node)})" if OPERATIONS[node.op].sign else expression(node)
+
+    def expression(node):
+        return fill(OPERATIONS[node.op].python, map(text, node.inputs))
+
+    arguments = ", ".join(graph.names[node] for node in graph.inputs)
+    lines = [f"def {function_name(graph)}({arguments}):"]
+    for *_, stored in graph.kernels:
+        lines.append(f"    {graph.names[stored]} = {expression(stored)}")
+    lines.append(f"    return {packed(graph, map(text, graph.outputs))}")
+    return "\n".join(lines)
+
+
+def packed(graph, results):
+    """The text for the results in the form in which the program returns them."""
+    container = {None: "{}", tuple: "({},)", list: "[{}]"}[graph.container]
+    return container.format(", ".join(results))
+
+
+def python_function(graph: Graph) -> Callable:
+    """The function that `python_source` describes, compiled by Python."""
+    space = {name: operation.function for name, operation in OPERATIONS.items()}
+    space |= {graph.names[node]: node.value for node in graph.parameters}
+    exec(compile(python_source(graph), f"<{graph.name}>", "exec"), space)
+    return space[function_name(graph)]
+
+
+def function_name(graph):
+    """The graph's own name, with `_` behind it where the text needs the name otherwise."""
+    name = graph.name
+    while name in {*OPERATIONS, *keyword.kwlist, *graph.names.values()}:
+        name += "_"
+    return name

@@ -1,0 +1,118 @@
+"""The operations of the compiler. A new one is an entry in OPERATIONS.
+
+Explained in notebook 09. torch._inductor calls such entries lowerings, JAX calls them primitives
+with their rules.
+"""
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch.nn.functional import linear
+
+BATCH = "n"  # the first size of a shape, where it may differ from call to call
+
+
+def broadcast(*shapes):
+    """The common shape of tensors, as NumPy and torch define it; None for numbers alone."""
+    if not shapes:
+        return None
+    common = [1] * max(map(len, shapes))
+    for shape in shapes:
+        for i, size in enumerate(shape, len(common) - len(shape)):
+            if size != 1 and common[i] not in (1, size):
+                raise ValueError(f"a size of {size} does not go with {common[i]}")
+            common[i] = common[i] if size == 1 else size
+    if BATCH in common[1:]:
+        raise ValueError("the batch must be the first size of the result")
+    return tuple(common)
+
+
+def linear_shape(x, weight, bias=None):
+    """The shape of x @ weight.T + bias: (..., k), (m, k) and (m,) make (..., m)."""
+    if len(weight) != 2 or BATCH in weight:
+        raise ValueError("a weight is a matrix of a fixed size")
+    if not x or x[-1] != weight[1]:
+        raise ValueError(f"the weight takes {weight[1]} features")
+    if bias not in (None, weight[:1]):
+        raise ValueError(f"the bias needs {weight[0]} numbers")
+    return (*x[:-1], weight[0])
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a node may compute: with numbers or tensors, in Python, in C, and with shapes.
+
+    Without a template `row` an operation is elementwise: `c` computes one number from one number
+    of each operand. With it, the statement `row` first computes a row of the result, and `c` is
+    then applied to each number in the row.
+    """
+
+    function: Callable  # of numbers or tensors
+    python: str  # an expression, with {} for each operand
+    c: str  # the same for floats; with `row`, the first {} is the number that `row` has computed
+    operands: tuple[str, ...] = ("input",)  # what torch calls them
+    optional: int = 0  # how many of the last operands may be missing
+    shape: Callable = broadcast  # from the shapes of the tensors; ValueError where they do not fit
+    sign: str = ""  # of an operation that is written with a sign
+    # {0} is the address of a row of the first operand, of k numbers; {1} and so on are addresses
+    # of operands that each row needs as a whole; {out} is the address of the result's row, of m
+    # numbers. `c` gets the operands that are left.
+    row: str = ""
+
+    @property
+    def is_elementwise(self) -> bool:
+        return not self.row
+
+    @property
+    def read_by_row(self) -> int:
+        """How many operands `row` reads: `c` has a place for each other one, after the first."""
+        return len(self.operands) + 1 - self.c.count("{}") if self.row else 0
+
+
+def infix(function, sign):
+    """An operation that Python and C write alike, with its sign between two operands."""
+    template = f"{{}} {sign} {{}}"
+    return Operation(function, template, template, operands=("input", "other"), sign=sign)
+
+
+# An elementwise operation of one tensor needs only the first three fields. A C function that math.h
+# does not have, such as relu, is in c/prelude.c.
+OPERATIONS = {
+    "add": infix(operator.add, "+"),
+    "sub": infix(operator.sub, "-"),
+    "mul": infix(operator.mul, "*"),
+    "div": infix(operator.truediv, "/"),
+    "neg": Operation(operator.neg, "-{}", "-{}", sign="-"),
+    "exp": Operation(torch.exp, "exp({})", "expf({})"),
+    "relu": Operation(torch.relu, "relu({})", "relu({})"),
+    "tanh": Operation(torch.tanh, "tanh({})", "tanhf({})"),
+    "sigmoid": Operation(torch.sigmoid, "sigmoid({})", "sigmoid({})"),
+    "linear": Operation(
+        linear,
+        "linear({}, {}, {})",
+        "{} + {}",
+        operands=("input", "weight", "bias"),
+        optional=1,
+        shape=linear_shape,
+        row="dots({k}, {m}, {0}, {1}, {out});",
+    ),
+}
+
+
+def reserved_names():
+    """The names of the operations, and of the C functions that they call."""
+    templates = " ".join(operation.c + operation.row for operation in OPERATIONS.values())
+    return {*OPERATIONS, *re.findall(r"\w+(?=\()", templates)}
+
+
+def fill(template, values):
+    """A template with the values in its places. The last places may stay empty.
+
+    >>> fill("linear({}, {}, {})", ["x", "weight"])
+    'linear(x, weight)'
+    """
+    *parts, end = template.split("{}")
+    return "".join(part + value for part, value in zip(parts, values, strict=False)) + end

@@ -1,0 +1,13 @@
+"""Is it faster, and is that sure? Notebook 05 builds a small version of what is here.
+
+candidates    what is compared: a function, a recipe for one, many calls in one
+timing        taking times: of building, of the first calls, of blocks, round by round
+interval      the interval of a median ratio, and the verdict that follows from it
+comparison    `compare`, and the `Comparison` that it returns
+sweeps        `sweep`: the same for several sizes, and where the faster one changes
+agreement     do two programs compute the same?
+coldness      what was compiled before in this process
+machine       where it was measured
+progress      the line that shows how far it is
+selftest      questions with known answers, for `compare` itself
+"""

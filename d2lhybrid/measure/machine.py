@@ -1,0 +1,49 @@
+"""What the reader of a measurement must know about where it was made. See notebook 05."""
+
+import os
+import platform
+from datetime import UTC, datetime
+from typing import Any
+
+from .. import __version__, frameworks
+
+
+def describe_machine(*args: Any) -> dict[str, Any]:
+    """A dict, ready for JSON: date, processor, threads, device, gradients, versions.
+
+    `args` are the arguments of the call that is measured; those with a `.device` are listed.
+    Frameworks are mentioned if they are loaded; this function loads none.
+    """
+    state = frameworks.state()
+    devices = sorted({str(arg.device) for arg in args if hasattr(arg, "device")})
+    versions = {"Python": platform.python_version(), "d2lhybrid": __version__}
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": state.get("threads"),
+        "device": ", ".join(map(frameworks.name_of, devices)) or "cpu",
+        "gradients": state.get("gradients"),
+        "versions": versions | frameworks.versions(),
+    }
+
+
+def machine_line(machine: dict[str, Any]) -> str:
+    """What `describe_machine` returns, in one line."""
+    parts = [machine["processor"], f"{machine['cores']} cores"]
+    if machine["threads"] is not None:
+        parts += [f"{machine['threads']} threads"]
+    parts += [machine["device"]]
+    if machine["gradients"] is not None:
+        parts += ["gradients " + ("on" if machine["gradients"] else "off")]
+    versions = [f"{name} {version}" for name, version in machine["versions"].items()]
+    return ", ".join(parts + versions + [machine["date"][:10]])
+
+
+def _processor():
+    try:
+        with open("/proc/cpuinfo") as file:  # Linux, where `platform` does not know
+            return next(line.split(":")[1].strip() for line in file if line[:10] == "model name")
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

@@ -1,0 +1,143 @@
+"""Does `compare` tell the truth on this machine? Put it before questions with known answers.
+
+Each question is asked many times, on the machine as it is and with all cores kept busy by other
+programs: a function against itself, and a loop against one that is known to be longer. Two
+networks from one factory are asked about in a fresh process each time: where a process happens
+to put its data in memory stays the same as long as it lives. Notebook 05 runs a part of it.
+"""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from itertools import repeat
+from statistics import median
+from time import perf_counter
+from timeit import timeit
+
+from ..tables import Column, text_table
+from .comparison import compare
+from .interval import FASTER, SLOWER, UNCLEAR
+
+TITLES = "runs right faster slower above_1 speed-up timeit off_by at_most longest"
+COLUMNS = [Column("", 20), Column("load", 5)]
+COLUMNS += [Column(title.replace("_", " ")) for title in TITLES.split()]
+# Keeps a core busy until its standard input ends: at the latest when this process does.
+BUSY = """
+import os, sys, threading
+threading.Thread(target=lambda: os._exit(len(sys.stdin.read()))).start()
+while True: pass
+"""
+STEPS = (1030, 1050, 1100, 1500)
+
+
+def self_test(runs: int, report: Callable[[str], None] | None = None) -> str:
+    """Ask all questions, `runs` times each (the first one twice as often); returns a table.
+
+    Its columns: how often the verdict was right, `faster` and `slower`; how often the estimate
+    lay above 1; the median of the estimates, the median of what `timeit` gives, how far an
+    estimate is off that in the median and at most; the longest comparison. `report` gets each
+    row as soon as it is known.
+    """
+    rows = []
+
+    def ask(label, load, truth, question, count):
+        with busy() if load == "busy" else nullcontext():
+            answers = [question(i) for i in range(count)]
+        rows.append(summary(label, load, truth, answers))
+        if report:
+            report(text_table(COLUMNS, rows).splitlines()[-1])
+
+    question = same_network()
+    ask("a network and itself", "quiet", UNCLEAR, question, 2 * runs)
+    ask("a network and itself", "busy", UNCLEAR, question, runs)
+    for load in ("quiet", "busy"):
+        for steps in STEPS:
+            ask(f"1000 steps and {steps}", load, SLOWER, partial(two_loops, steps), runs)
+    ask("two equal networks", "quiet", UNCLEAR, fresh_twins, runs)
+    return text_table(COLUMNS, rows)
+
+
+def same_network():
+    """The question whether a network is as fast as itself."""
+    from ..nets import get_net, random_input
+
+    net, x = get_net(), random_input()
+    return lambda i: answer(net, net, x)
+
+
+def two_loops(steps, i):
+    """Ask about a loop of 1000 steps and a longer one; then ask `timeit`."""
+
+    def loop(steps):
+        def run():
+            for _ in repeat(None, steps):
+                pass
+
+        return run
+
+    one, other = loop(1000), loop(steps)
+    return answer(one, other) | {"timeit": interleaved_timeit(one, other)}
+
+
+def interleaved_timeit(one, other, rounds=100, number=30):
+    """The speed-up by the standard library: short runs in turn, the median of their ratios."""
+    return median(timeit(one, number=number) / timeit(other, number=number) for _ in range(rounds))
+
+
+def fresh_twins(i):
+    """Ask about two equal networks in a new process; every second time in the other order."""
+    context = multiprocessing.get_context("spawn")  # a fork would share our memory
+    with ProcessPoolExecutor(max_workers=1, mp_context=context) as process:
+        return process.submit(twins, i % 2).result()
+
+
+def twins(swapped):
+    """Ask about two networks from one factory; `swapped` makes the younger the baseline."""
+    from ..nets import get_net, random_input
+
+    nets = [get_net(), get_net()]
+    one, other = reversed(nets) if swapped else nets
+    return answer(one, other, random_input())
+
+
+def answer(one, other, *args):
+    """What `compare` says, and how long it took."""
+    start = perf_counter()
+    result = compare({"one": one, "other": other}, *args, check=False)["other"]
+    took = perf_counter() - start
+    return {"verdict": result.verdict, "speedup": result.speedup, "took": took}
+
+
+@contextmanager
+def busy():
+    """Keep every core busy with a program that does nothing else."""
+    command = [sys.executable, "-c", BUSY]
+    cores = range(os.cpu_count())
+    children = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in cores]
+    try:
+        yield
+    finally:
+        for child in children:
+            child.kill()
+            child.communicate()
+
+
+def summary(label, load, truth, answers):
+    """One row of the table."""
+    said = [a["verdict"] for a in answers]
+    speedups = [a["speedup"] for a in answers]
+    row = [label, load, f"{len(said)}", f"{said.count(truth)}"]
+    row += [f"{said.count(FASTER)}", f"{said.count(SLOWER)}"]
+    row += [f"{sum(s > 1 for s in speedups)}", f"{median(speedups):.4f}"]
+    if "timeit" in answers[0]:
+        off = [abs(a["speedup"] / a["timeit"] - 1) for a in answers]
+        row += [f"{median(a['timeit'] for a in answers):.4f}"]
+        row += [f"{median(off):.1%}", f"{max(off):.1%}"]
+    else:
+        row += ["", "", ""]
+    return [*row, f"{max(a['took'] for a in answers):.2f} s"]

@@ -1,0 +1,200 @@
+"""One comparison for each of several sizes: from which size on is a candidate faster?
+
+Used in notebooks 08 and 09.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from math import exp, log
+from typing import Any
+
+from ..tables import Column, Table, seconds
+from .candidates import Recipe, Repeated
+from .comparison import Comparison, compare
+from .interval import UNCLEAR
+from .progress import progress_line
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Between two sizes a candidate becomes faster than the baseline, or slower."""
+
+    label: str
+    below: float  # the last size with the old verdict
+    above: float  # the first size with the new one
+    at: float  # about where: the speed-up is 1, on a straight line between them in logarithms
+    verdict: str  # what it becomes: 'faster' or 'slower'
+
+    @property
+    def about(self) -> str:
+        """Where, in three digits and without an exponent: '22.6' or '1960'."""
+        return f"{float(f'{self.at:.3g}'):.15g}"
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep(Table, Mapping):
+    """The answer of `sweep`: a mapping from sizes to a `Comparison` each.
+
+    Shows itself as a `Comparison` does: printed, in a notebook, by `plot()`, `to_markdown()`;
+    `to_dict()` holds all that was measured, ready for JSON.
+    """
+
+    comparisons: dict[float, Comparison]  # by size, in the order of measuring
+    complete: bool = True  # False where it was interrupted
+
+    def __getitem__(self, size: float) -> Comparison:
+        try:
+            return self.comparisons[size]
+        except KeyError:
+            sizes = ", ".join(map(str, self.comparisons))
+            raise KeyError(f"{size!r} is not one of {sizes}") from None
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self.comparisons)
+
+    def __len__(self) -> int:
+        return len(self.comparisons)
+
+    @property
+    def _first(self):
+        return next(iter(self.values()))
+
+    @property
+    def baseline(self) -> str:
+        """The label that the others are compared with."""
+        return self._first.baseline
+
+    @property
+    def labels(self) -> list[str]:
+        """The candidates without the baseline, and without those that failed at some size."""
+        others = [label for label in self._first if label != self.baseline]
+        return [label for label in others if all(label in one for one in self.values())]
+
+    def crossings(self) -> list[Crossing]:
+        """Where verdicts change from faster to slower or back, candidate by candidate.
+
+        Sizes without a clear difference may lie between: a crossing takes two clear verdicts.
+        """
+        found = []
+        for label in self.labels:
+            clear = [(n, self[n][label]) for n in sorted(self.comparisons)]
+            clear = [(n, result) for n, result in clear if result.verdict != UNCLEAR]
+            for (n, before), (m, after) in pairwise(clear):
+                if before.verdict != after.verdict:
+                    y, z = log(before.speedup), log(after.speedup)
+                    at = exp(log(n) + (log(m) - log(n)) * y / (y - z))
+                    found.append(Crossing(label, n, m, at, after.verdict))
+        return found
+
+    def _columns(self):
+        return [
+            Column("size"),
+            Column(self.baseline, 9),
+            *[Column(label, 8) for label in self.labels],
+        ]
+
+    def _rows(self):
+        for size, comparison in self.items():
+            results = [comparison[label] for label in self.labels]
+            marks = ["~" if result.verdict == UNCLEAR else " " for result in results]
+            yield [
+                f"{size}",
+                seconds(comparison[self.baseline].median),
+                *[
+                    f"{result.speedup:.3f}{mark}"
+                    for result, mark in zip(results, marks, strict=True)
+                ],
+            ]
+
+    def _notes(self):
+        crossings = [
+            f"{c.label} {c.verdict} from about {c.about} (between {c.below} and {c.above})"
+            for c in self.crossings()
+        ]
+        found = f"crossings: {'; '.join(crossings) or 'none'}"
+        return [
+            "first the baseline's time a call, then speed-ups; ~ no clear difference",
+            found if self.complete else f"{found}; interrupted",
+            self._first.measured_on(),
+        ]
+
+    def plot(self):
+        """Draw speed-up over size, a line and a band for each; returns matplotlib Axes."""
+        from ..plot import plot_speedups_by_size
+
+        sizes = sorted(self)
+        speedups = {
+            label: [(r.speedup, r.low, r.high, r.verdict) for r in (self[n][label] for n in sizes)]
+            for label in self.labels
+        }
+        crossings = [(c.label, c.at, c.about) for c in self.crossings()]
+        return plot_speedups_by_size(sizes, speedups, self.baseline, crossings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that was measured, of types that JSON has."""
+        pairs = [[size, comparison.to_dict()] for size, comparison in self.comparisons.items()]
+        return {"comparisons": pairs, "complete": self.complete}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Sweep":
+        """The sweep that `to_dict` wrote, perhaps through JSON."""
+        pairs = data["comparisons"]
+        comparisons = {size: Comparison.from_dict(comparison) for size, comparison in pairs}
+        return cls(comparisons, data["complete"])
+
+
+def sweep(
+    candidates: dict[str, Callable | Recipe | Repeated],
+    make_args: Callable[[float], Any],
+    sizes: Iterable[float],
+    progress: bool | Callable[[str], None] | None = None,
+    **options: Any,
+) -> Sweep:
+    """Compare at several sizes.
+
+        sweep({"eager": net, "TorchScript": scripted}, lambda n: torch.randn(n, 512), [1, 8, 64])
+
+    An interrupt ends the sweep, and what was measured is returned.
+
+    Args:
+        candidates: As for `compare`; a recipe is built once more for each size.
+        make_args: Returns the argument for a size, or a tuple of arguments.
+        sizes: Numbers above 0.
+        progress: As for `compare`.
+        options: Go to `compare`.
+
+    Returns:
+        A `Sweep`, a mapping from sizes to a `Comparison` each.
+
+    Raises:
+        TypeError, ValueError, CandidateError: as `compare`, and for sizes that are no numbers.
+    """
+    if not callable(make_args):
+        raise TypeError(f"make_args must be a function from a size to arguments, not {make_args!r}")
+    sizes = [n.item() if hasattr(n, "item") else n for n in sizes]  # JSON takes only Python's own
+    sizes = list(dict.fromkeys(sizes))
+    if not sizes or not all(isinstance(n, (int, float)) and n > 0 for n in sizes):
+        raise ValueError(f"sizes must be one or more numbers above 0, not {sizes!r}")
+    show = progress_line(progress)
+    done = {}
+    try:
+        for i, n in enumerate(sizes):
+            args = make_args(n)
+            args = args if isinstance(args, tuple) else (args,)
+            show_here = partial(_show_behind, f"size {n}, {i + 1} of {len(sizes)}: ", show)
+            done[n] = compare(candidates, *args, progress=show_here, **options)
+            if not done[n].complete:
+                break
+            candidates = {label: candidates[label] for label in done[n]}  # without what failed
+    except KeyboardInterrupt:
+        if not done:
+            raise  # nothing was measured yet
+    finally:
+        show("")
+    return Sweep(done, complete=len(done) == len(sizes) and done[n].complete)
+
+
+def _show_behind(prefix, show, text):
+    show(text and prefix + text)

@@ -1,0 +1,220 @@
+"""Taking times: of building a candidate, of its first calls, and of blocks of calls in rounds.
+
+Explained in notebook 05; `timeit` of the standard library and `torch.utils.benchmark` time one
+candidate after the other.
+"""
+
+import gc
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import repeat
+from random import Random
+
+from .candidates import Recipe, Repeated, blamed_on
+from .coldness import PROCESS
+
+BLOCK = 0.3e-3  # seconds: 1000 times what the clock needs, far below a scheduler's time slice
+SHORT = 3e-6  # seconds: what takes less cannot be timed by a single call
+LONG_CALL = 5e-3  # seconds: beside such a call it costs nothing to fill the caches
+MAX_CALLS = 2**16  # in one block: a clock that sees nothing then will never see anything
+MIN_WARMUP, MAX_WARMUP, LONG_WARMUP = 3, 20, 0.05  # calls, calls, seconds
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What was measured of one candidate; all times in seconds."""
+
+    first: tuple[float, ...]  # one call's time, for each round
+    second: tuple[float, ...]  # the same once more: two blocks in every round
+    calls: int  # so many calls made a block
+    warmup: tuple[float, ...]  # the times of the calls before the first round
+    build: float | None = None  # what a recipe took to build
+    built_in: str = ""  # whether process and caches were cold then
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a block is made."""
+
+    calls: int  # that are timed
+    untimed: int  # before them
+
+
+class Runner:
+    """A candidate, built and warmed up, and the clock that times it.
+
+    `build` is the seconds that building took, None for a ready callable; `built_in` says whether
+    process and caches were cold then. `warmup` holds the seconds of the first calls, `fastest`
+    those of the fastest call so far, `result` what the last of the first calls returned.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        candidate: Callable | Recipe | Repeated,
+        args: tuple,
+        synchronize: Callable[[], None],
+        clock: Callable[[], float],
+    ):
+        self.label, self.args = label, args
+        self.synchronize, self.clock = synchronize, clock
+        built, self.build, before = self._built(candidate)
+        many = isinstance(built, Repeated)
+        self.function, self.times = (built.function, built.times) if many else (built, 1)
+        self.warmup, self.result = self._warmed_up()
+        self.fastest = min(self.warmup)
+        # only now: torch.compile compiles in the first calls
+        self.built_in = PROCESS.of(self.function, before) if before else ""
+
+    def _built(self, candidate):
+        """What is called; for a recipe also the seconds of building, and what was there before."""
+        if not isinstance(candidate, Recipe):
+            return candidate, None, None
+        before = PROCESS.before()
+        start = self._now()
+        with blamed_on(self.label):
+            built = candidate.build()
+        took = self._now() - start
+        if not (callable(built) or isinstance(built, Repeated)):
+            raise TypeError(f"the recipe of {self.label!r} built {built!r}, which is not callable")
+        return built, took, before
+
+    def _warmed_up(self):
+        """Call until the calls are alike: TorchScript watches two, and compiles in the third.
+
+        Returns the seconds of these calls, and the last result.
+        """
+        times = []
+        while len(times) < MIN_WARMUP or (len(times) < MAX_WARMUP and sum(times) < LONG_WARMUP):
+            with blamed_on(self.label):
+                start = self._now()
+                result = self.function(*self.args)
+                times.append(self._now() - start)
+        return tuple(times), result
+
+    def try_once(self) -> None:
+        """One more call, to learn how fast a call can be."""
+        start = self._now()
+        with blamed_on(self.label):
+            self.function(*self.args)
+        self.fastest = min(self.fastest, self._now() - start)
+
+    def fitting_calls(self) -> int:
+        """How many calls take as long as a block should."""
+        calls = max(1, round(BLOCK / max(self.fastest, SHORT)))
+        while calls >= BLOCK / SHORT and self._fastest_block(calls) < BLOCK / 2:
+            calls *= 2  # so short a call cannot be timed alone
+            if calls > MAX_CALLS:
+                raise self._below_the_clock(calls)
+        return calls
+
+    def _fastest_block(self, calls):
+        return min(self._block(Plan(calls, untimed=1)) for _ in range(3))
+
+    def measure(self, plan: Plan) -> float:
+        """Seconds a call: the mean over one block, begun with the calls that are not timed.
+
+        One such call brings the function's own data into the caches. Without it, a block behind
+        a block of the same function would be the faster one. A long call does not need it.
+        """
+        took = self._block(plan)
+        if took <= 0:
+            raise self._below_the_clock(plan.calls)
+        return took / plan.calls / self.times
+
+    def _block(self, plan):
+        function, args, clock = self.function, self.args, self.clock
+        with blamed_on(self.label):
+            for _ in repeat(None, plan.untimed):
+                function(*args)
+            self.synchronize()
+            start = clock()
+            for _ in repeat(None, plan.calls):
+                function(*args)
+            self.synchronize()
+            return clock() - start
+
+    def _now(self):
+        self.synchronize()  # what a device still has to do belongs to what came before
+        return self.clock()
+
+    def _below_the_clock(self, calls):
+        return ValueError(f"the clock sees no time pass in {calls} calls of {self.label!r}")
+
+
+class Rounds:
+    """The times of several runners, round by round. `len` counts the whole rounds.
+
+    A round has two blocks of each runner, all in random order. Why two? If only the baseline
+    came twice, as its own control, it would more often run behind itself and find its data in
+    the caches, and so seem faster.
+    """
+
+    def __init__(self, runners: list[Runner], baseline: Runner):
+        self.plans = fit_blocks(runners, baseline)
+        self._columns = [(runner, []) for runner in runners for _ in range(2)]
+        self._order = list(self._columns)
+        self._shuffle = Random().shuffle  # its own: the program's random numbers stay the same
+
+    def add(self) -> None:
+        """Measure one more round."""
+        self._shuffle(self._order)
+        for runner, times in self._order:
+            times.append(runner.measure(self.plans[runner]))
+
+    def __len__(self):
+        return min(len(times) for _, times in self._columns)
+
+    def shortest(self) -> float:
+        """Seconds that a round takes at least."""
+        return sum(
+            (self.plans[runner].untimed + self.plans[runner].calls) * runner.fastest
+            for runner, _ in self._columns
+        )
+
+    def timings(self) -> dict[str, Timing]:
+        """What was measured so far: label -> Timing."""
+        columns = iter(tuple(times[: len(self)]) for _, times in self._columns)
+        return {
+            runner.label: Timing(
+                first, second, plan.calls, runner.warmup, runner.build, runner.built_in
+            )
+            for (runner, plan), first, second in zip(
+                self.plans.items(), columns, columns, strict=True
+            )
+        }
+
+
+def fit_blocks(runners: list[Runner], baseline: Runner) -> dict[Runner, Plan]:
+    """Choose how the blocks of each runner are made, for all runners together.
+
+    They are tried in turn, so that a busy moment is one for all. A runner whose block size is
+    within a factor of four of the baseline's gets the baseline's: only if equal functions are
+    treated as equals is either as likely to be the faster one in a round.
+    """
+    start = baseline.clock()
+    for _ in range(MAX_WARMUP):
+        for runner in runners:
+            runner.try_once()
+        if baseline.clock() - start > LONG_WARMUP:
+            break
+    calls = {runner: runner.fitting_calls() for runner in runners}
+    usual = calls[baseline]
+    untimed = 0 if all(runner.fastest >= LONG_CALL for runner in runners) else 1
+    return {
+        runner: Plan(usual if usual / 4 <= own <= usual * 4 else own, untimed)
+        for runner, own in calls.items()
+    }
+
+
+@contextmanager
+def no_garbage_collection():
+    """Keep the collector from running in somebody's block, like `timeit`."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,100 @@
+"""The table of frameworks: what is asked of one that is loaded, and of no other."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import numpy
+import pytest
+import torch
+
+from d2lhybrid import difference, frameworks
+from d2lhybrid.frameworks import pytorch
+
+
+class Array:
+    def __init__(self, numbers):
+        self.numbers, self.shape, self.dtype = numbers, (len(numbers),), "float32"
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """A framework that is loaded, in the table, and has a file."""
+    waits = []
+
+    def to_numpy(array):
+        return numpy.array(array.numbers, "float32") if isinstance(array, Array) else None
+
+    knowledge = SimpleNamespace(
+        waits=waits,
+        synchronize=lambda: waits.append("made_up"),
+        to_numpy=to_numpy,
+        state=lambda: {"threads": 99, "fast": True},
+        name_of=lambda device: "a made-up device" if device == "made_up:0" else None,
+        compilations=lambda: (3, 2, 1),
+        ways=lambda net: {"made up": lambda: net},
+    )
+    module = ModuleType("made_up")
+    module.__version__, module.__spec__ = "1.2.3", SimpleNamespace(name="made_up")
+    monkeypatch.setitem(frameworks.FRAMEWORKS, "made_up", "made_up")
+    monkeypatch.setitem(sys.modules, "made_up", module)
+    monkeypatch.setitem(sys.modules, "d2lhybrid.frameworks.made_up", knowledge)
+    frameworks._function.cache_clear()
+    yield knowledge
+    frameworks._function.cache_clear()
+
+
+def test_a_framework_is_one_row_and_one_file(made_up):
+    net = torch.nn.Linear(2, 2)
+    frameworks.synchronize()
+    assert made_up.waits == ["made_up"]
+    assert frameworks.to_numpy(Array([1.0, 2.0])).tolist() == [1.0, 2.0]
+    assert difference(Array([1.0, 2.0]), torch.tensor([1.0, 2.0])) == ""
+    assert "difference is 1" in difference(Array([1.0, 2.0]), torch.tensor([1.0, 3.0]))
+    assert frameworks.state()["fast"]
+    assert frameworks.state()["threads"] == torch.get_num_threads()  # the first row counts
+    assert frameworks.name_of("made_up:0") == "a made-up device"
+    assert frameworks.name_of("other:0") == "other:0"
+    torch_alone = pytorch.compilations()
+    together = tuple(a + b for a, b in zip(torch_alone, (3, 2, 1), strict=True))
+    assert frameworks.compilations() == together
+    assert frameworks.versions()["made_up"] == "1.2.3"
+    assert frameworks.ways(net)["made up"]() is net
+
+
+def test_a_framework_that_is_not_loaded_is_not_asked(made_up, monkeypatch):
+    monkeypatch.delitem(sys.modules, "made_up")
+    frameworks.synchronize()
+    assert made_up.waits == []
+    assert "made_up" not in frameworks.versions()
+    assert "fast" not in frameworks.state()
+
+
+def test_without_any_framework_there_is_nothing_to_say(monkeypatch):
+    monkeypatch.setattr(frameworks, "FRAMEWORKS", {})
+    assert frameworks.synchronize() is None
+    assert (frameworks.state(), frameworks.versions()) == ({}, {})
+    assert frameworks.compilations() == (0, 0, 0)
+    assert frameworks.name_of("cuda:0") == "cuda:0"
+    assert frameworks.to_numpy([1, 2]).tolist() == [1, 2]
+
+
+def test_an_array_of_mxnets_becomes_numpys(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mxnet", ModuleType("mxnet"))
+
+    class NDArray:
+        shape, dtype = (2,), numpy.float32
+
+        def asnumpy(self):
+            return numpy.ones(2, "float32")
+
+    assert difference(NDArray(), torch.ones(2)) == ""
+
+
+def test_every_file_says_only_what_is_asked():
+    questions = {"synchronize", "to_numpy", "state", "name_of", "compilations", "ways"}
+    said = set()
+    for file in filter(None, frameworks.FRAMEWORKS.values()):
+        answers = {question for question in questions if frameworks._function(file, question)}
+        assert answers, file
+        said |= answers
+    assert said == questions  # a question that no framework answers could go

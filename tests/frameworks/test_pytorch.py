@@ -1,0 +1,109 @@
+"""PyTorch: devices, waiting for them, faults worked around. A double plays a machine with GPUs."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+import d2lhybrid as d2l
+from d2lhybrid import reset_compiler
+
+
+@pytest.mark.parametrize(
+    ("gpus", "asked", "expected"),
+    [(0, 0, "cpu"), (0, 3, "cpu"), (1, 0, "cuda:0"), (2, 1, "cuda:1"), (2, 2, "cpu")],
+)
+def test_try_gpu(monkeypatch, gpus, asked, expected):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    assert d2l.try_gpu(asked) == torch.device(expected)
+    assert d2l.num_gpus() == gpus
+
+
+@pytest.mark.parametrize(
+    ("gpus", "expected"), [(0, ["cpu"]), (1, ["cuda:0"]), (2, ["cuda:0", "cuda:1"])]
+)
+def test_try_all_gpus(monkeypatch, gpus, expected):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    assert d2l.try_all_gpus() == [torch.device(name) for name in expected]
+
+
+def test_the_default_is_the_first_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    assert d2l.try_gpu() == d2l.gpu() == torch.device("cuda:0")
+
+
+def test_cpu_and_gpu_name_devices_that_need_not_be_there():
+    assert d2l.cpu() == torch.device("cpu")
+    assert d2l.gpu(7) == torch.device("cuda:7")
+
+
+@pytest.mark.parametrize(
+    ("cuda_in_use", "reserved", "metal", "waited_for"),
+    [
+        (False, [], False, []),
+        (True, [512], False, [0]),
+        (True, [0, 512, 512], False, [1, 2]),  # the first was never used
+        (False, [], True, ["metal"]),
+    ],
+)
+def test_synchronize(monkeypatch, cuda_in_use, reserved, metal, waited_for):
+    waits = []
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: cuda_in_use)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: len(reserved))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda i: reserved[i])
+    monkeypatch.setattr(torch.cuda, "synchronize", waits.append)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: metal)
+    monkeypatch.setattr(torch.mps, "synchronize", lambda: waits.append("metal"))
+    d2l.synchronize()
+    assert waits == waited_for
+
+
+def test_synchronize_does_not_import_torch():
+    code = "import d2lhybrid, sys; d2lhybrid.synchronize(); print('torch' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout == "False\n"
+
+
+# torch.compile works after reset_compiler, whatever the version got wrong before it.
+
+
+class Choice(nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: -x, (x,))
+
+
+class Cut(nn.Module):
+    def forward(self, x):
+        return x * 2 if (x > 0).all() else -x
+
+
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x * 2
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit", "ignore::torch.jit.TracerWarning")
+def test_what_follows_a_graph_break_is_captured_although_a_trace_has_failed():
+    graphs = []
+    with pytest.raises(RuntimeError):
+        torch.jit.trace(Choice(), torch.ones(2), check_trace=False)
+    reset_compiler()
+    torch.compile(Cut(), backend=lambda graph, _: graphs.append(graph) or graph)(torch.ones(2))
+    assert len(graphs) == 2
+
+
+@pytest.mark.filterwarnings("ignore:Guards may run slower")
+def test_a_compiled_module_goes_on_counting():
+    reset_compiler()
+    net = Counts()
+    program = torch.compile(net, backend="eager")
+    for _ in range(3):
+        program(torch.ones(2))
+    assert net.calls == 3

@@ -1,0 +1,146 @@
+"""Source text in Python: it computes what the graph does."""
+
+import ast
+import random
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hybrid_helpers import bits, fancy_func
+from random_programs import (
+    as_list,
+    number_function,
+    tensor_program,
+)
+from torch import nn
+
+from d2lhybrid import get_net, run_program, trace
+from d2lhybrid.hybrid.codegen import python_function, python_source
+from d2lhybrid.hybrid.passes import (
+    fuse,
+    optimise,
+)
+from d2lhybrid.program import straight_line
+
+NAN, INF = float("nan"), float("inf")
+X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
+
+
+def test_fancy_func_is_a_string_program():
+    graph = trace(fancy_func, 1, 2, 3, 4)
+    text = python_source(graph)
+    assert text == (
+        "def fancy_func(a, b, c, d):\n"
+        "    v1 = a + b\n"
+        "    v2 = c + d\n"
+        "    v3 = v1 + v2\n"
+        "    return v3"
+    )
+    assert len(straight_line(text)) == 1
+    assert run_program(f"{text}\nprint(fancy_func(1, 2, 3, 4))") == "10\n"
+    assert python_function(graph)(1, 2, 3, 4) == 10
+
+
+def test_fancy_func_after_all_passes():
+    graph = trace(fancy_func, 1, 2, 3, 4)
+    texts = [python_source(optimise(g)) for g in (graph, graph.bind(a=1, b=2, c=3, d=4))]
+    assert texts[0] == "def fancy_func(a, b, c, d):\n    v3 = (a + b) + (c + d)\n    return v3"
+    assert texts[1] == "def fancy_func():\n    return 10"
+    for text, call in zip(texts, ("fancy_func(1, 2, 3, 4)", "fancy_func()"), strict=True):
+        assert run_program(f"{text}\nprint({call})") == "10\n"
+
+
+def test_the_courses_network_in_full():
+    net, x = get_net(), torch.randn(3, 512)
+    graph = optimise(trace(net, x))
+    assert python_source(graph) == (
+        "def Sequential(input):\n"
+        "    v2 = relu(linear(input, weight_0, bias_0))\n"
+        "    v4 = relu(linear(v2, weight_2, bias_2))\n"
+        "    v5 = linear(v4, weight_4, bias_4)\n"
+        "    return v5"
+    )
+    assert torch.equal(python_function(graph)(x), net(x))
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_python_computes_what_a_graph_of_numbers_does(seed):
+    rng = random.Random(seed)
+    graph = trace(number_function(seed), 1, 2, 3, 4).bind(a=rng.choice([1, -0.0, INF, NAN, True]))
+    for one in (graph, fuse(graph), optimise(graph)):
+        values = rng.choices([1, 2.5, -3, -0.0, True, INF, NAN], k=3)
+        try:
+            expected = one(*values)
+        except ZeroDivisionError:
+            with pytest.raises(ZeroDivisionError):
+                python_function(one)(*values)
+        else:
+            assert repr(python_function(one)(*values)) == repr(expected), python_source(one)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_python_computes_what_a_graph_of_tensors_does(seed):
+    rng = random.Random(seed)
+    program = tensor_program(seed)
+    graph = trace(program.net, *program.inputs(rng, 2), 1.5)
+    values = [*program.inputs(rng, 3), -0.75]
+    with torch.no_grad():
+        for one in (graph, fuse(graph), optimise(graph)):
+            ours, expected = python_function(one)(*values), one(*values)
+            assert type(ours) is type(expected)
+            assert bits(as_list(ours)) == bits(as_list(expected)), python_source(one)
+
+
+ALONE = [  # function of x and y, what is stored last
+    (lambda x, y: (torch.exp(x) + 1) * 2, "(exp(x) + 1) * 2"),
+    (lambda x, y: (F.relu(x) - y) / x, "(relu(x) - y) / x"),
+    (lambda x, y: x - (y - x), "x - (y - x)"),
+    (lambda x, y: (x - y) - x, "x - y - x"),
+    (lambda x, y: x / (y / x), "x / (y / x)"),
+    (lambda x, y: x * torch.tanh(x + y), "x * tanh(x + y)"),
+    (lambda x, y: -(x + y), "-(x + y)"),
+    (lambda x, y: -(-x * y), "-(-x * y)"),
+    (lambda x, y: x - -y, "x - -y"),
+    (lambda x, y: x * -2, "x * -2"),
+    (lambda x, y: 2 - torch.sigmoid(-x), "2 - sigmoid(-x)"),
+]
+
+
+@pytest.mark.parametrize(("function", "text"), ALONE)
+def test_parentheses(function, text):
+    graph = fuse(trace(function, X, Y))
+    line = ast.parse(python_source(graph)).body[0].body[0]
+    assert ast.unparse(line.value) == text
+    assert torch.equal(python_function(graph)(X, Y), function(X, Y))
+
+
+def relu(x, linear):
+    return torch.relu(x) + F.linear(linear, W, None)
+
+
+def exp(exp):
+    return torch.exp(exp) * INF - NAN
+
+
+W = torch.eye(4)
+NAMED = [
+    (lambda x: x + 1, [2]),
+    (lambda inf, nan: inf * INF + nan, [2.0, 1]),
+    (lambda x: x * NAN, [X]),
+    (lambda x: x * -INF, [X]),
+    (relu, [X, Y]),
+    (exp, [X]),
+    (nn.Sequential(nn.Linear(4, 4)), [X]),
+    (torch.tanh, [X]),
+]
+
+
+@pytest.mark.parametrize(("function", "values"), NAMED)
+@pytest.mark.parametrize("change", [lambda graph: graph, optimise])
+def test_names_that_stand_in_the_way(function, values, change):
+    graph = change(trace(function, *values))
+    with torch.no_grad():
+        assert bits([python_function(graph)(*values)]) == bits([function(*values)])
+
+
+BATCHES = [0, 1, 5]

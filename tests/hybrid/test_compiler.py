@@ -1,0 +1,394 @@
+"""hybridize: it computes what torch computes, and refuses what it cannot."""
+
+import os
+import sys
+import time
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hybrid_helpers import (
+    TwoInputs,
+    assert_agrees,
+    call_or_error,
+    replace_activation,
+    replace_parameter,
+)
+from random_programs import (
+    assert_close,
+    check_program,
+)
+from torch import nn
+
+from d2lhybrid import get_net, hybridize
+from d2lhybrid.hybrid.graph import UnsupportedOperation
+from d2lhybrid.hybrid.recorder import RecordingError
+
+NAN, INF = float("nan"), float("inf")
+BUDGET, AT_LEAST, PROGRAMS = 25, 40, 300  # seconds, and programs
+
+
+def test_random_programs_agree_with_torch():
+    end = time.monotonic() + BUDGET
+    done = 0
+    for seed in range(PROGRAMS):
+        if done >= AT_LEAST and time.monotonic() > end:
+            break
+        check_program(seed)
+        done += 1
+    assert done >= AT_LEAST
+
+
+# Values -------------------------------------------------------------------------------------
+
+
+def test_the_courses_network():
+    net = get_net()
+    fast = hybridize(net, torch.randn(1, 512))
+    for batch in (1, 0, 2, 33):
+        assert_agrees(fast, net, torch.randn(batch, 512))
+    assert fast.compilations == 1
+
+
+DENORMALS = [2.0**-149, -(2.0**-149), 1e-40, -1e-40, 2.0**-126, 0.0, -0.0, 1.0]
+EXACT = [
+    lambda x: x + x,
+    lambda x: x * 0.5,
+    lambda x: x * 0.25 - x,
+    lambda x: x / 3,
+    lambda x: -x,
+    lambda x: torch.relu(x),
+    lambda x: torch.relu(-x) + x,
+    lambda x: 1e-38 * x / 1e-38,
+    lambda x: x * x - x * x,
+    lambda x: x * 0.1 + x,  # two roundings, not one
+    lambda x: x * x - x * 0.3,
+]
+
+
+@pytest.mark.parametrize("function", EXACT)
+def test_elementary_arithmetic_is_exact(function):
+    some = torch.tensor([*DENORMALS, NAN, INF, -INF, 3e38, -3e38, 0.1, 1 / 3, -7.7])
+    x = torch.cat([some, torch.linspace(-3, 3, 1001)])
+    ours, torchs = hybridize(function, x)(x), function(x)
+    assert torch.equal(ours.isnan(), torchs.isnan())
+    number = ~torchs.isnan()
+    assert torch.equal(ours[number], torchs[number])
+    # 1 / 0.0 and 1 / -0.0 are different, 0.0 and -0.0 are equal
+    assert torch.equal(1 / ours[number & (x != 0)], 1 / torchs[number & (x != 0)])
+
+
+EXTREMES = [-INF, -1e30, -120, -104, -88.8, -87.4, -20, -9.1, -1e-4, -1e-40, -0.0]
+SMOOTH = [torch.sigmoid, torch.tanh, torch.exp]
+
+
+@pytest.mark.parametrize("function", SMOOTH)
+def test_smooth_functions_at_their_extremes(function):
+    some = torch.tensor([*EXTREMES, NAN, *[-x for x in EXTREMES]])
+    x = torch.cat([some, torch.linspace(-20, 20, 2001)])
+    ours, torchs, exact = hybridize(function, x)(x), function(x), function(x.double())
+    assert torch.equal(ours.isnan(), torchs.isnan())
+    assert torch.equal(ours.isinf(), torchs.isinf())
+    number = torchs.isfinite()
+    error = (ours.double() - exact)[number].abs() / exact[number].abs().clamp(min=2**-126)
+    assert error.max() <= 4 * 2**-23
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 8, 9])
+def test_long_sums_are_about_as_exact_as_torchs(rows):
+    chance = torch.Generator().manual_seed(rows)
+    weight, x = torch.rand(rows, 4096, generator=chance), torch.rand(300, 4096, generator=chance)
+    exact = F.linear(x.double(), weight.double())
+    ours, torchs = (
+        ((result - exact) / exact).abs().max().item()
+        for result in (hybridize(lambda x: F.linear(x, weight), x)(x), F.linear(x, weight))
+    )
+    assert ours <= 4 * max(torchs, 2**-23)
+
+
+def test_one_wrong_number_stays_in_its_row(net, x):
+    fast = hybridize(net, x)
+    clean = fast(x)
+    for special in (NAN, INF, -INF, 1e38):
+        spoilt = x.clone()
+        spoilt[1, 2] = special
+        result = fast(spoilt)
+        assert torch.equal(result[[0, 2]], clean[[0, 2]])
+        assert_close(result, net(spoilt).detach(), f"{special} in one row", rows=True)
+
+
+def test_results_are_new_tensors_in_the_form_that_the_network_has(x):
+    fast = hybridize(TwoInputs(), x, x)
+    product, first, tanh = fast(x, x + 1)
+    assert torch.equal(product, x * (x + 1))
+    assert torch.equal(first, x)
+    assert torch.equal(tanh, hybridize(torch.tanh, x)(x + 1))
+    first.zero_()
+    assert x.any(), "the result is a copy"
+    again = fast(x, x)
+    assert torch.equal(product, x * (x + 1)), "and the next call has others"
+    assert type(again) is tuple
+    assert type(hybridize(lambda x: [x + 1], x)(x)) is list
+
+
+def test_features_of_no_size():
+    with pytest.warns(UserWarning, match="zero-element"):
+        net = nn.Linear(0, 3)
+    fast = hybridize(net, torch.ones(2, 0))
+    assert_agrees(fast, net, torch.ones(5, 0))
+    assert hybridize(torch.relu, torch.ones(2, 0))(torch.ones(4, 0)).shape == (4, 0)
+
+
+def test_a_number_of_no_axes():
+    fast = hybridize(lambda x: x * 2 + 1, torch.tensor(3.0))
+    assert fast(torch.tensor(4.0)).item() == 9
+    assert fast(torch.tensor(4.0)).shape == ()
+
+
+def test_many_values_at_once_find_their_places():
+    """Values of several sizes, with and without a batch, that live side by side."""
+
+    w, v = torch.randn(6, 4), torch.randn(3, 6)
+
+    def function(x, y):
+        a, b = F.linear(x, w), F.linear(y, w)
+        c, d = F.linear(torch.tanh(a), v), F.linear(torch.exp(b), v)
+        e = F.linear(a * b - 1, v)
+        return torch.relu(c + d) * e, F.linear(b, v) + e, d
+
+    x, y = torch.randn(5, 4), torch.randn(4)
+    fast = hybridize(function, x, y)
+    for batch in (1, 5, 0, 11):
+        x, y = torch.randn(batch, 4), torch.randn(4)
+        assert_close(fast(x, y), function(x, y), "values side by side")
+
+
+X = torch.ones(3, 4)
+
+
+def test_a_network_that_changes_its_input_or_needs_more_is_refused():
+    with pytest.raises(RecordingError, match="in place"):
+        hybridize(nn.Sequential(nn.Linear(4, 4), nn.ReLU(inplace=True)), X)
+    with pytest.raises(UnsupportedOperation, match="gelu"):
+        hybridize(nn.Sequential(nn.Linear(4, 4), nn.GELU()), X)
+    with pytest.raises(UnsupportedOperation, match="constant of a number"):
+        hybridize(lambda x: 3, X)
+
+
+# Recordings that are refused ----------------------------------------------------------------
+
+ASKED_IN_VAIN = [
+    lambda x: x * 2 if isinstance(x, torch.Tensor) else x,
+    lambda x: x * 2 if torch.is_tensor(x) else x,
+    lambda x: x * 2 if type(x) is torch.Tensor else x,
+    lambda x: x * 2 if isinstance(x.shape, torch.Size) else x,
+    lambda x: x * 2 if isinstance(x.shape[0], int) else x,
+    lambda x: x * {3: 3.0}.get(x.shape[0], 1.0),
+    lambda x: x * 2 if x.shape[0] in {1, 2, 3} else x,
+    lambda x: x * 2 if f"{x.shape[0]}" == "3" else x,
+    lambda x: x * lru_cache(float)(x.shape[0]),
+    lambda x: (x * 2, x) if repr(x).startswith("tensor") else (x, x),
+    lambda x: x * torch.ops.d2lhybrid_test.relu(x),
+]
+
+
+@torch.library.custom_op("d2lhybrid_test::relu", mutates_args=())
+def leaky(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x > 0, x, x * 0.1)
+
+
+@pytest.mark.parametrize("function", ASKED_IN_VAIN)
+def test_what_would_be_decided_otherwise_is_refused(x, function):
+    with pytest.raises((RecordingError, UnsupportedOperation)):
+        hybridize(function, x)
+
+
+def test_the_error_for_a_recording_that_differs(x):
+    with pytest.raises(RecordingError, match="something else than program itself"):
+        hybridize(lambda x: x * 2 if type(x) is torch.Tensor else x, x)
+
+
+def test_a_network_in_autocast_is_compared_in_float32(net, x):
+    with torch.autocast("cpu"):
+        fast = hybridize(net, x)
+    assert_agrees(fast, net, x)
+
+
+class Alpha(nn.Module):
+    def __init__(self, expression):
+        super().__init__()
+        self.alpha = nn.Parameter(torch.tensor(2.0), requires_grad=False)
+        self.forward = lambda x: eval(expression, {"x": x, "alpha": self.alpha, "torch": torch})
+
+
+LOOKED_AT = ["alpha.item()", "float(alpha)", "int(alpha)", "alpha.tolist()", "alpha.numpy()"]
+LOOKED_AT += ["bool(alpha > 3)", "(2.0 in alpha)", "range(3)[alpha.int()]", "alpha.__array__()"]
+LOOKED_AT += ["torch.equal(alpha, alpha)", "torch.allclose(alpha, alpha)", "(1 if alpha else 0)"]
+
+
+@pytest.mark.parametrize("expression", LOOKED_AT)
+def test_values_that_python_looks_at_are_refused(x, expression):
+    with pytest.raises(RecordingError, match="looks at the values of a tensor"):
+        hybridize(Alpha(f"x * {expression}"), x)
+
+
+def caught(x):
+    try:
+        return x * 2 if x.sum() > 100 else x
+    except RuntimeError:
+        return x
+
+
+def caught_as_not_implemented(x):
+    try:
+        return x.softmax(-1) if x.shape[1] > 4 else x * x.abs()
+    except NotImplementedError:
+        return x * x
+
+
+@pytest.mark.parametrize("function", [caught, caught_as_not_implemented])
+def test_a_refusal_that_the_program_catches_is_one(function):
+    x = torch.ones(2, 4)
+    with pytest.raises((RecordingError, UnsupportedOperation), match=r"sum|abs"):
+        hybridize(function, x)
+
+
+# Compilations -------------------------------------------------------------------------------
+
+
+def test_compilations_are_counted(net):
+    fast = hybridize(net, torch.ones(2, 4))
+    counts = [fast.compilations]
+    for x in (
+        torch.ones(7, 4),
+        torch.ones(0, 4),
+        torch.ones(4),  # another rank
+        torch.ones(4),
+        torch.ones(2, 5, 4),
+        torch.ones(9, 5, 4),
+        torch.ones(9, 6, 4),
+        torch.ones(1, 4),
+    ):
+        assert_agrees(fast, net, x)
+        counts.append(fast.compilations)
+    assert counts == [1, 1, 1, 2, 2, 3, 3, 4, 4]
+    replace_parameter(net)
+    assert_agrees(fast, net, torch.ones(2, 4))
+    assert fast.compilations == 4
+    replace_activation(net)
+    assert_agrees(fast, net, torch.ones(2, 4))
+    assert fast.compilations == 5
+
+
+def test_a_known_batch_does_not_even_leave_the_guard(net, x):
+    calls = []
+    original = net.forward
+    net.forward = lambda x: calls.append(x) or original(x)
+    fast = hybridize(net, x)
+    assert len(calls) == 2, "the recording, and the run that it is compared with"
+    for batch in (1, 2, 3, 2, 1):
+        fast(torch.ones(batch, 4))
+    assert len(calls) == 2
+
+
+def test_what_is_shown(net, x):
+    fast = hybridize(net, x)
+    assert [node.op for node in fast.graph.nodes if node.is_operation] == [
+        "linear",
+        "relu",
+        "linear",
+    ]
+    assert "int forward(ptrdiff_t n, const float *input, float *v3" in fast.source
+    assert fast.source.isascii()
+    fast(torch.ones(2, 3, 4))
+    assert "float32[n, 3, 4]" in str(fast.graph)
+
+
+# The surroundings ---------------------------------------------------------------------------
+
+
+def test_results_never_require_gradients(net, x):
+    fast = hybridize(net, x)
+    for mode in (torch.enable_grad, torch.no_grad, torch.inference_mode):
+        with mode():
+            for batch in (1, 2, 3):
+                assert not fast(torch.ones(batch, 4)).requires_grad
+    for parameter in net.parameters():
+        parameter.requires_grad_(False)
+    assert not fast(x).requires_grad
+
+
+def test_the_default_type_does_not_matter(net, x, default_float64):
+    fast = hybridize(net, x)
+    for one in (x, x[:2], torch.ones(4, dtype=torch.float32)):
+        assert_agrees(fast, net, one)
+        assert fast(one).dtype == torch.float32
+
+
+def test_the_default_device_does_not_matter(net, x):
+    def function(x):
+        return net(x) * 2.5 - 1
+
+    tensors = [x, x[:2].clone(), torch.ones(4), x[:1].clone(), x]
+    with torch.device("meta"):
+        fast = hybridize(function, x)
+        results = [fast(one) for one in tensors]
+    for one, result in zip(tensors, results, strict=True):
+        assert result.device.type == "cpu"
+        assert_close(result, function(one).detach(), "under another default device")
+
+
+def test_inference_mode_inside_and_outside(net, x):
+    with torch.inference_mode():
+        fast = hybridize(net, x)
+        inside = torch.ones(2, 4)
+        assert_agrees(fast, net, inside)
+    for one in (x, x[:2], inside):
+        assert_agrees(fast, net, one)
+    result = fast(x)
+    result += 1  # no tensor of the inference mode
+    other = hybridize(net, x)
+    with torch.inference_mode():
+        assert_agrees(other, net, x)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # in torch itself
+def test_transformations_of_torch_are_not_fooled(net, x):
+    fast = hybridize(net, x)
+    transforms = [torch.func.vmap, torch.func.jacrev, torch.func.jacfwd, torch.func.functionalize]
+    for transform in transforms:
+        for one in (x, x.repeat(2, 1, 1)):  # the second hides a tensor of a known shape
+            ours = call_or_error(transform(fast), one)
+            torchs = transform(net)(one)
+            assert isinstance(ours, Exception) or torch.allclose(ours, torchs)
+
+
+def test_a_hybrid_net_has_no_other_attributes(net, x):
+    with pytest.raises(AttributeError, match="no attribute 'grpah'"):
+        _ = hybridize(net, x).grpah
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory")
+def test_without_memory_for_the_batch(x):
+    resource = pytest.importorskip("resource")
+    wide, back = torch.ones(1 << 18, 1), torch.ones(1, 1 << 18)
+
+    def function(x):
+        return F.linear(F.linear(x, wide), back)
+
+    fast = hybridize(function, torch.ones(1, 1))
+    twice = hybridize(lambda x: (function(x), function(x + 1)), torch.ones(1, 1))
+    assert fast(torch.ones(2, 1)).tolist() == [[1 << 18]] * 2
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    many = torch.ones(4096, 1)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), hard))
+    try:
+        for one in (fast, fast, twice, twice):
+            with pytest.raises(MemoryError, match="no memory for"):
+                one(many)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    assert fast(torch.ones(2, 1)).tolist() == [[1 << 18]] * 2

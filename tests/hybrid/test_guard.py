@@ -1,0 +1,167 @@
+"""The guard: what it asks, and what happens when an answer is no answer."""
+
+import _thread
+import ctypes
+import signal
+import threading
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hybrid_helpers import Everything, assert_agrees
+from torch._subclasses import FakeTensorMode
+from torch.overrides import TorchFunctionMode
+
+from d2lhybrid import hybridize
+from d2lhybrid.hybrid import guard
+from d2lhybrid.hybrid.toolchain import load_library
+
+
+def test_the_guard_says_what_it_asks(x):
+    net = Everything().eval()
+    addresses = [p.data_ptr() for p in (*net.parameters(), net.scale)]
+    assert hybridize(net, x).guard.splitlines() == [
+        "x: float32[n, 4], on the CPU, in order, without gradients",
+        f"layers.0.weight: lies at {addresses[0]:#x}, in order",
+        f"layers.1.weight: lies at {addresses[1]:#x}",
+        f"layers.1.bias: lies at {addresses[2]:#x}",
+        f"scale: lies at {addresses[3]:#x}",
+        "Everything: has the layers layers",
+        "Everything: training is False",
+        "layers: has the layers 0, 1",
+        "layers.0: has no bias",
+    ]
+
+
+STRUCTS = {  # in C, in Python
+    "struct python": guard.PythonStruct,
+    "struct condition": guard.ConditionStruct,
+    "struct guard": guard.GuardStruct,
+}
+
+
+@pytest.mark.parametrize("name", STRUCTS)
+def test_python_and_c_agree_on_what_the_guard_is_told(name):
+    """The same fields at the same places, and no others: the sizes are the same, too."""
+    struct = STRUCTS[name]
+    places = {field: getattr(struct, field).offset for field, _ in struct._fields_}
+    offsets = ", ".join(f"offsetof({name}, {field})" for field in places)
+    source = f"{guard.GUARD}\nconst size_t in_c[] = {{sizeof({name}), {offsets}}};\n"
+    numbers = (ctypes.c_size_t * (len(places) + 1)).in_dll(load_library(source), "in_c")
+    in_c = dict(zip(["whole", *places], numbers, strict=True))
+    assert in_c == {"whole": ctypes.sizeof(struct)} | places
+
+
+def test_the_guard_gets_what_its_names_say():
+    python = guard.PythonStruct.in_dll(guard.guard_library(), "python")
+    for name, value in guard.OBJECTS.items():
+        assert ctypes.cast(getattr(python, name), ctypes.py_object).value is value
+        assert name in (value if isinstance(value, str) else repr(value))
+    for name in guard.FUNCTIONS.split():
+        function = getattr(ctypes.pythonapi, name)
+        assert getattr(python, name) == ctypes.cast(function, ctypes.c_void_p).value
+
+
+def test_a_tensor_that_answers_in_its_own_way_is_not_believed(net, x):
+    """What a parameter's class does may raise, and may change what it was asked about."""
+
+    class Liar(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            if function is torch.Tensor.data_ptr and "weight" in net[0]._parameters:
+                del net[0]._parameters["weight"]
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    fast = hybridize(net, x)
+    net[0]._parameters["weight"] = torch.randn(4, 4).as_subclass(Liar)
+    with pytest.raises(AttributeError, match="weight"):
+        fast(x)
+
+
+class ComputesInHalf(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        half = {"dtype": torch.float16} if function is torch.empty_like else {}
+        return function(*args, **(kwargs or {}) | half)
+
+
+@pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor")
+def test_a_result_without_memory_of_its_own_is_not_written_to(net, x):
+    fast = hybridize(net, x)
+    expected = fast(x)
+    with ComputesInHalf():
+        assert torch.equal(fast(x), expected)
+    with pytest.raises(RuntimeError, match="data pointer"):
+        torch.func.grad(lambda y: fast(x).sum() * y)(torch.tensor(1.0))
+    with FakeTensorMode(allow_non_fake_inputs=True), pytest.raises((RuntimeError, TypeError)):
+        fast(x)
+    assert torch.equal(fast(x), expected)
+
+
+class Interrupts(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_is_no_answer(net, x):
+    fast = hybridize(net, x)
+    for call in (lambda: fast(x), fast.holds):
+        with pytest.raises(KeyboardInterrupt), Interrupts():
+            call()
+    assert_agrees(fast, net, x)
+
+
+@pytest.fixture
+def timeouts():
+    """What interrupts the main thread raises a TimeoutError."""
+
+    def handler(signum, frame):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGINT, handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interruption_while_the_program_runs(timeouts):
+    weight = torch.randn(512, 512)
+
+    def function(x):
+        for _ in range(8):
+            x = F.linear(x, weight)
+        return x, x + 1
+
+    x = torch.randn(6000, 512)
+    fast = hybridize(function, x)
+    fast(x)
+    interruption = threading.Timer(0.05, _thread.interrupt_main)
+
+    def call():
+        interruption.start()
+        fast(x)
+        interruption.join()
+
+    with pytest.raises(TimeoutError):
+        call()
+
+
+def test_what_the_guard_knows_can_be_shown(net, x):
+    assert "tensor([[0., 0., 0., 0.]" in repr(hybridize(net, x).holds.__self__)
+
+
+def test_arguments_with_names_are_refused(net, x):
+    fast = hybridize(net, x)
+    for arguments, named in (((), {"input": x}), ((x,), {"bias": x})):
+        with pytest.raises(TypeError, match="keyword argument"):
+            fast(*arguments, **named)
+
+
+def test_batch_sizes_are_not_remembered_for_ever(net, x, monkeypatch):
+    monkeypatch.setattr(guard, "MAX_BATCHES", 8)
+    fast, scaled = hybridize(net, x), hybridize(lambda w, x: x * w, x[0], x)
+    for batch in range(2, 30):
+        x = torch.ones(batch, 4)
+        assert_agrees(fast, net, x)
+        assert torch.equal(scaled(x[0], x), x)
+    (guarded,), (of_scaled,) = fast._guarded.values(), scaled._guarded.values()
+    assert len(guarded.by_shape) <= 8
+    assert len(of_scaled.by_shape[x[0].shape]) <= 8

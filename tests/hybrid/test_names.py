@@ -1,0 +1,160 @@
+"""Names in printed and generated text: words in Python and in C, each different."""
+
+import re
+import subprocess
+
+import pytest
+import torch
+from hybrid_helpers import computing, write
+from torch import nn
+
+from d2lhybrid import trace
+from d2lhybrid.hybrid.codegen import PRELUDE
+from d2lhybrid.hybrid.compiler import CompiledGraph
+from d2lhybrid.hybrid.graph import Graph, Node
+from d2lhybrid.hybrid.names import UniqueNames
+from d2lhybrid.hybrid.toolchain import find_compiler
+
+X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
+
+
+# In printed text ----------------------------------------------------------------------------
+
+
+WISHES = [  # what is wished for, one after the other, and the names
+    (["x", "x", "x"], ["x", "x_2", "x_3"]),
+    (["x_2", "x", "x"], ["x_2", "x", "x_3"]),
+    (["int", "lambda", "n", "fmaf"], ["int_2", "lambda_2", "n_2", "fmaf_2"]),
+    (["größe", "1", "a-b", "a b"], ["gr__e", "_1", "a_b", "a_b_2"]),
+    (["i7", "i", "FP_NAN", "_Xy", "_x"], ["the_i7", "i_2", "the_FP_NAN", "the__Xy", "_x"]),
+    (["given"], ["given_2"]),
+]
+
+
+@pytest.mark.parametrize(("wishes", "names"), WISHES)
+def test_names_are_unique_words(wishes, names):
+    unique = UniqueNames(["given"])
+    assert [unique(wish) for wish in wishes] == names
+
+
+def names_of(graph):
+    return list(graph.names.values())
+
+
+ARGUMENTS = [  # what the user calls an argument, and what it is called in the text
+    ("x", "x"),
+    ("double", "double_2"),
+    ("n", "n_2"),
+    ("memory", "memory_2"),
+    ("linear", "linear_2"),
+    ("relu", "relu_2"),
+    ("v1", "v1"),
+    ("_", "_"),
+    ("größe", "gr__e"),
+]
+
+
+@pytest.mark.parametrize(("argument", "name"), ARGUMENTS)
+def test_names_of_arguments(argument, name):
+    function = write(f"def program({argument}):\n    return {argument} + 1\n")
+    first, second = names_of(trace(function, 1))
+    assert first == name
+    assert second == ("v1_2" if argument == "v1" else "v1")
+
+
+def test_names_of_arguments_that_look_alike_differ():
+    names = names_of(trace(write("def program(ä, ö, __):\n    return ä + ö\n"), 1, 2, 3))
+    assert names == ["_", "__2", "__", "v1"]
+
+
+class Odd(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.a_b = nn.Linear(4, 4, bias=False), nn.ParameterList([torch.ones(4)])
+        self.b = nn.ParameterDict({"1": torch.ones(4), "a-b": torch.ones(4), "a b": torch.ones(4)})
+        for name in ("n", "lambda", "weight_a", "int", "x"):
+            self.register_parameter(name, nn.Parameter(torch.ones(4)))
+        self.plain = torch.ones(4)
+
+    def forward(self, x):
+        x = self.a(x)
+        for parameter in (*self.parameters(), self.plain):
+            if parameter.dim() == 1:
+                x = x * parameter
+        return x
+
+
+def test_names_of_parameters_are_words_and_differ():
+    names = names_of(trace(Odd(), X))
+    assert len(set(names)) == len(names)
+    assert all(name.isidentifier() and name.isascii() for name in names)
+    assert {"x", "x_2", "n_2", "lambda_2", "int_2", "weight_a", "weight_a_2"} <= set(names)
+
+
+def test_names_of_closed_over_and_global_tensors():
+    scale = torch.ones(4)
+
+    def function(x):
+        return x * scale + X[0].shape[0]
+
+    assert names_of(trace(function, X)) == ["x", "scale", "v1", "v2"]
+    assert names_of(trace(computing("F.linear(x, w, b)"), X, Y)) == ["x", "y", "w", "b", "v1"]
+
+
+def test_arguments_without_a_name_are_numbered():
+    def function(x, *others):
+        return x + sum(others)
+
+    assert names_of(trace(function, 1, 2, 3))[:3] == ["x", "x2", "x3"]
+
+
+X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
+
+
+# In C ---------------------------------------------------------------------------------------
+
+NAMES = "n i j k i0 i1 x_copy y_copy memory parameters dots relu double int register restrict"
+NAMES += " forward main malloc NULL NAN INFINITY ptrdiff_t expf inline _Bool _Complex y0 v1 size_t"
+NAMES += " errno EOF stdin isnan abs MULTIPLY_ADD x y RAND_MAX EXIT_FAILURE HUGE_VALF FP_NAN linux"
+NAMES += (
+    " i6 i17 FP_ILOGB0 FP_ILOGBNAN FP_FAST_FMAF __LINE__ __func__ _Generic __int128 _x __x86_64__"
+)
+
+
+def test_names_of_arguments_that_mean_something_in_c():
+    names = NAMES.split()
+    space = {}
+    results = ", ".join([*names[:9], *(f"{name} + 1" for name in names)])
+    exec(f"def program({', '.join(names)}):\n    return {results}", space)
+    inputs = [torch.full((2, 3), float(i)) for i in range(len(names))]
+    ours = CompiledGraph(trace(space["program"], *inputs))(*inputs)
+    assert all(map(torch.equal, ours, space["program"](*inputs)))
+
+
+def test_no_macro_of_c_can_be_the_name_of_a_variable():
+    command = [*find_compiler(), "-std=c99", "-dM", "-E", "-"]
+    text = subprocess.run(command, input=PRELUDE, capture_output=True, text=True, check=True).stdout
+    macros = re.findall(r"#define (\w+) ", text)
+    assert "NAN" in macros
+    graph = Graph("f", tuple(Node("input", name=name) for name in macros), (), ())
+    assert not {*graph.names.values()} & {*macros}
+
+
+class OddNames(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.listed = nn.ParameterList([torch.full((4,), 2.0), torch.full((4,), 3.0)])
+        self.keyed = nn.ParameterDict({"0": torch.ones(4), "größe": torch.ones(4)})
+        for name in ("n", "int", "i", "lambda", "memory", "x*/"):
+            self.register_parameter(name, nn.Parameter(torch.rand(4)))
+
+    def forward(self, x):
+        for parameter in self.parameters():
+            x = x * parameter
+        return x
+
+
+def test_names_of_parameters_that_mean_something_in_c():
+    net = OddNames()
+    with torch.no_grad():
+        torch.testing.assert_close(CompiledGraph(trace(net, X))(X), net(X))

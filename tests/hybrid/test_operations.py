@@ -1,0 +1,114 @@
+"""The operations: shapes, templates, and a new operation as one entry."""
+
+import operator
+
+import pytest
+import torch
+
+from d2lhybrid import trace
+from d2lhybrid.hybrid.codegen import c, python_function
+from d2lhybrid.hybrid.compiler import CompiledGraph
+from d2lhybrid.hybrid.graph import UnsupportedOperation
+from d2lhybrid.hybrid.operations import OPERATIONS, Operation, fill
+from d2lhybrid.hybrid.passes import fuse
+
+X = torch.linspace(-2, 2, 12).view(3, 4)
+
+BROADCASTS = [  # shapes of two tensors, of which a batch comes first in the inputs
+    ([(3, 4), (3, 1)], ("n", 4)),
+    ([(3, 4), (4,)], ("n", 4)),
+    ([(3, 1), (4,)], ("n", 4)),
+    ([(3, 4), ()], ("n", 4)),
+    ([(3, 1, 4), (3, 5, 1)], ("n", 5, 4)),
+    ([(1,), (7,)], (7,)),
+    ([(), ()], ()),
+]
+
+
+@pytest.mark.parametrize(("shapes", "expected"), BROADCASTS)
+def test_broadcasting(shapes, expected):
+    one, two = (torch.ones(shape) for shape in shapes)
+    for function in (operator.add, torch.mul, torch.sub, operator.truediv):
+        assert trace(function, one, two).outputs[0].shape == expected
+        assert trace(function, two, one).outputs[0].shape == expected
+
+
+FILLED = [  # template, values, the text
+    ("{} + {}", ["a", "b"], "a + b"),
+    ("{} + {}", ["a"], "a"),
+    ("-{}", ["a"], "-a"),
+    ("linear({}, {}, {})", ["x", "w", "b"], "linear(x, w, b)"),
+    ("linear({}, {}, {})", ["x", "w"], "linear(x, w)"),
+    ("f({})", ["{}"], "f({})"),
+]
+
+
+@pytest.mark.parametrize(("template", "values", "text"), FILLED)
+def test_filling_a_template(template, values, text):
+    assert fill(template, values) == text
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_entry_is_complete(name):
+    """Python takes each operand; C takes each, unless the statement for a row has read it."""
+    operation = OPERATIONS[name]
+    places = [operation.python.count("{}"), operation.c.count("{}") + operation.read_by_row]
+    assert places == [len(operation.operands), len(operation.operands) + bool(operation.row)]
+    assert operation.is_elementwise == (name != "linear")
+    assert bool(operation.sign) == (not operation.python.endswith(")"))
+
+
+def added(monkeypatch, name, *template, **rest):
+    """Let the compiler have one more operation."""
+    monkeypatch.setitem(OPERATIONS, name, Operation(*template, **rest))
+
+
+def test_an_elementwise_operation_is_one_entry(monkeypatch):
+    with pytest.raises(UnsupportedOperation, match="floor"):
+        trace(lambda x: x.floor(), X)
+    added(monkeypatch, "floor", torch.floor, "floor({})", "floorf({})")
+    graph = fuse(trace(lambda floorf: torch.tanh(floorf.floor()) + floorf, X))
+    assert [node.fused for node in graph.nodes] == [True, True, False]
+    assert str(graph.outputs[0].type) == "float32[n, 4]"
+    expected = torch.tanh(X.floor()) + X
+    assert torch.equal(python_function(graph)(X), expected)
+    torch.testing.assert_close(CompiledGraph(graph)(X), expected)
+
+
+RUNNING_SUMS = """
+static void running_sums(ptrdiff_t k, const float *x, float *y)
+{
+    float sum = 0;
+    for (ptrdiff_t i = 0; i < k; i++)
+        y[i] = sum += x[i];
+}
+"""
+
+
+def test_an_operation_on_rows_is_one_entry_and_a_function_in_c(monkeypatch):
+    monkeypatch.setattr(c, "PRELUDE", c.PRELUDE + RUNNING_SUMS)
+    added(
+        monkeypatch,
+        "running_sums",
+        lambda x: x.cumsum(-1),
+        "running_sums({})",
+        "{}",
+        row="running_sums({k}, {0}, {out});",
+    )
+    graph = trace(lambda x: (x * 2).running_sums() + x, X)
+    fused = fuse(graph)
+    assert [node.fused for node in fused.nodes if node.is_operation] == [False, True, False]
+    for x in (X, X[:1], X[:0]):
+        expected = (x * 2).cumsum(-1) + x
+        assert torch.equal(python_function(fused)(x), expected)
+        torch.testing.assert_close(CompiledGraph(graph)(x), expected)
+
+
+def test_two_operations_on_rows_are_never_fused(monkeypatch):
+    monkeypatch.setattr(c, "PRELUDE", c.PRELUDE + RUNNING_SUMS)
+    row = "running_sums({k}, {0}, {out});"
+    added(monkeypatch, "running_sums", lambda x: x.cumsum(-1), "running_sums({})", "{}", row=row)
+    graph = trace(lambda x: x.running_sums() + torch.relu(x).running_sums(), X)
+    expected = X.cumsum(-1) + torch.relu(X).cumsum(-1)
+    torch.testing.assert_close(CompiledGraph(graph)(X), expected)
+    assert len(fuse(graph).kernels) == 3

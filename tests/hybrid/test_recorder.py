@@ -1,0 +1,320 @@
+"""Recordings: what is in the graph, and that it computes what the function does."""
+
+import operator
+import threading
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hybrid_helpers import computing, fancy_func, operations, write
+from random_programs import (
+    random_program,
+)
+from torch import nn
+
+from d2lhybrid import get_net, trace
+
+X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
+
+
+AGREE = [
+    "x",
+    "x + y * 2 - 1",
+    "1 - x",
+    "2 / x",
+    "x - 1",
+    "x / 2",
+    "x - g",
+    "g - x",
+    "g / x",
+    "x / g",
+    "g + x * g",
+    "-x",
+    "True * x",
+    "x * np.float32(0.5)",
+    "x * np.float64(0.1)",
+    "np.float32(0.5) * x",
+    "np.float64(3) / x - np.float64(1)",
+    "x * nn.Parameter(g)",
+    "x * g.contiguous() + g.float()",  # each returns its operand
+    "torch.add(x, y)",
+    "torch.add(input=x, other=y)",
+    "torch.add(x, y, alpha=1)",
+    "torch.add(2, x)",
+    "torch.sub(x, y)",
+    "torch.sub(other=x, input=y)",
+    "torch.sub(y, other=x)",
+    "torch.subtract(x, y)",
+    "torch.rsub(x, 1)",
+    "torch.rsub(x, other=1)",
+    "torch.rsub(input=x, other=y)",
+    "torch.mul(x, 3)",
+    "torch.multiply(x, y)",
+    "torch.div(x, y)",
+    "torch.div(x, y, rounding_mode=None)",
+    "torch.divide(x, y)",
+    "torch.true_divide(x, y)",
+    "torch.neg(x)",
+    "torch.negative(x)",
+    "torch.exp(x)",
+    "torch.exp(input=x)",
+    "torch.tanh(x)",
+    "torch.sigmoid(x)",
+    "torch.relu(x)",
+    "x.add(y)",
+    "x.add(other=y)",
+    "x.sub(y)",
+    "x.sub(1)",
+    "x.mul(y)",
+    "x.div(y)",
+    "x.true_divide(y)",
+    "x.neg()",
+    "x.exp()",
+    "x.tanh().sigmoid().relu()",
+    "g.add(x)",
+    "g.sub(other=x)",
+    "g.div(x)",
+    "F.relu(x)",
+    "F.relu(x, False)",
+    "F.relu(x, inplace=False)",
+    "F.tanh(x)",
+    "F.sigmoid(x)",
+    "F.dropout(x, training=False)",
+    "F.dropout(x, 0.5, False)",
+    "F.dropout(x, 0.0)",
+    "F.dropout(input=x, p=0.3, training=False)",
+    "nn.Dropout().eval()(x)",
+    "nn.Identity()(x)",
+    "F.linear(x, w)",
+    "F.linear(x, w, None)",
+    "F.linear(x, w, bias=None)",
+    "F.linear(x, w, b)",
+    "F.linear(bias=b, weight=w, input=x)",
+    "F.linear(y, weight=w, bias=b)",
+    "x * x.shape[1]",
+    "x * x.size(1) + x.size()[-1]",
+    "x if x.dim() == 2 and len(x.shape) == 2 else y",
+    "x if x.dtype == torch.float32 else y",
+    "x if x is not None and x is not y else y",
+    "{x: y}[x]",
+    "x if x in [x] else y",
+]
+
+
+@pytest.mark.parametrize("expression", AGREE)
+def test_the_graph_computes_what_the_function_does(expression):
+    function = computing(expression)
+    with torch.no_grad():
+        graph = trace(function, X, Y)
+        assert torch.equal(graph(X, Y), function(X, Y))
+        assert torch.equal(graph(X[:1] + 1, Y[:1]), function(X[:1] + 1, Y[:1]))
+
+
+def test_fancy_func_in_full():
+    graph = trace(fancy_func, 1, 2, 3, 4)
+    assert str(graph) == (
+        "fancy_func(a, b, c, d):\n"
+        "    v1 = add(a, b)\n"
+        "    v2 = add(c, d)\n"
+        "    v3 = add(v1, v2)\n"
+        "    return v3"
+    )
+    assert repr(graph) == str(graph)
+    assert graph(1, 2, 3, 4) == 10
+    with pytest.raises(TypeError, match="fancy_func takes 4 values, not 3"):
+        graph(1, 2, 3)
+
+
+def test_the_courses_network_in_full():
+    assert str(trace(get_net(), torch.ones(1, 512))) == (
+        "Sequential(input: float32[n, 512]):\n"
+        "    weight_0: float32[256, 512] = parameter\n"
+        "    bias_0: float32[256] = parameter\n"
+        "    v1: float32[n, 256] = linear(input, weight_0, bias_0)\n"
+        "    v2: float32[n, 256] = relu(v1)\n"
+        "    weight_2: float32[128, 256] = parameter\n"
+        "    bias_2: float32[128] = parameter\n"
+        "    v3: float32[n, 128] = linear(v2, weight_2, bias_2)\n"
+        "    v4: float32[n, 128] = relu(v3)\n"
+        "    weight_4: float32[2, 128] = parameter\n"
+        "    bias_4: float32[2] = parameter\n"
+        "    v5: float32[n, 2] = linear(v4, weight_4, bias_4)\n"
+        "    return v5"
+    )
+
+
+def with_everything(x, s):
+    return (x * 2 - s) / (1 + torch.exp(-x)), s + s
+
+
+def test_numbers_and_tensors_together_in_full():
+    assert str(trace(with_everything, torch.ones(4, dtype=torch.float64), 1)) == (
+        "with_everything(x: float64[4], s):\n"
+        "    v1: float64[4] = mul(x, 2)\n"
+        "    v2: float64[4] = sub(v1, s)\n"
+        "    v3: float64[4] = neg(x)\n"
+        "    v4: float64[4] = exp(v3)\n"
+        "    v5: float64[4] = add(1, v4)\n"
+        "    v6: float64[4] = div(v2, v5)\n"
+        "    v7 = add(s, s)\n"
+        "    return v6, v7"
+    )
+
+
+def test_numbers_may_be_changed_by_their_name():
+    function = write(
+        "def program(a, b):\n    a += b\n    a *= a\n    a -= 1\n    a /= 4\n    return a\n"
+    )
+    graph = trace(function, 1, 2)
+    assert operations(graph) == ["add", "mul", "sub", "div"]
+    assert graph(1, 2) == function(1, 2) == 2.0
+
+
+def test_what_python_decides_stays_decided():
+    double = True
+
+    def function(x):
+        for _ in range(2):
+            x = x + x if double else x - 1
+        return x
+
+    graph = trace(function, 1)
+    double = False
+    assert (graph(1), function(1)) == (4, -1)
+
+
+CONTAINERS = [
+    ("x + 1", None),
+    ("(x, y)", tuple),
+    ("x, x, x + 1", tuple),
+    ("[x + y, x]", list),
+    ("(x,)", tuple),
+    ("[x]", list),
+]
+
+
+@pytest.mark.parametrize(("expression", "container"), CONTAINERS)
+@pytest.mark.parametrize(("x", "y"), [(2, 3.5), (X, Y)])
+def test_results_in_tuples_and_lists(expression, container, x, y):
+    function = computing(expression)
+    graph = trace(function, x, y)
+    result, expected = graph(x, y), function(x, y)
+    assert graph.container is container
+    assert type(result) is type(expected)
+    if container:
+        assert len(result) == len(expected)
+        assert all(np.array_equal(*pair) for pair in zip(result, expected, strict=True))
+
+
+def test_a_result_that_does_not_depend_on_the_inputs():
+    assert trace(computing("3"), 1, 2)(1, 2) == 3
+    weight = torch.ones(2)
+    assert trace(computing("weight", weight=weight), X, Y)(X, Y) is weight
+
+
+class Residual(nn.Module):
+    """Calls a layer twice, keeps a tensor that is no parameter, and is called with a keyword."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.scale = nn.Linear(4, 4), torch.full((4,), 2.0)
+
+    def forward(self, x, *, times=2):
+        for _ in range(times):
+            x = x + self.scale * F.relu(input=self.layer(x))
+        return x
+
+
+def test_a_module_with_a_layer_used_twice():
+    net = Residual()
+    graph = trace(net, X)
+    assert operations(graph) == ["linear", "relu", "mul", "add"] * 2
+    parameters = [node.value for node in graph.nodes if node.op == "parameter"]
+    assert len(parameters) == 3
+    assert all(
+        one is two
+        for one, two in zip(parameters, [net.layer.weight, net.layer.bias, net.scale], strict=True)
+    )
+    assert torch.equal(graph(X), net(X))
+
+
+def test_a_bound_method_a_builtin_and_an_object():
+    net = nn.Linear(4, 2)
+    assert torch.equal(trace(net.forward, X)(X), net(X))
+    assert torch.equal(trace(torch.tanh, X)(X), torch.tanh(X))
+    assert trace(operator.add, 1, 2)(3, 4) == 7
+
+
+SHAPES = [((), ()), ((4,), (4,)), ((3, 4), ("n", 4)), ((2, 3, 4), ("n", 3, 4)), ((0, 4), ("n", 4))]
+
+
+@pytest.mark.parametrize(("given", "recorded"), SHAPES)
+def test_the_first_size_of_several_is_the_batch(given, recorded):
+    graph = trace(torch.tanh, torch.ones(given))
+    assert graph.inputs[0].shape == graph.outputs[0].shape == recorded
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_types(dtype):
+    graph = trace(nn.Linear(4, 2, dtype=dtype), torch.ones(3, 4, dtype=dtype))
+    assert graph.outputs[0].dtype == dtype
+    assert graph.outputs[0].type == f"{str(dtype).removeprefix('torch.')}[n, 2]"
+
+
+def test_recording_in_several_threads_at_once():
+    graphs = [None] * 4
+    barrier = threading.Barrier(len(graphs))
+
+    def work(i):
+        def function(x):
+            for _ in range(50):
+                barrier.wait(10)
+                x = torch.relu(x + i)
+            return x
+
+        graphs[i] = trace(function, X)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(graphs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i, graph in enumerate(graphs):
+        assert operations(graph) == ["add", "relu"] * 50
+        assert {node.value for node in graph.nodes if node.op == "constant"} == {i}
+
+
+# Against torch.fx ---------------------------------------------------------------------------
+
+LAYERS = {nn.Linear: "linear", nn.ReLU: "relu", nn.Tanh: "tanh", nn.Sigmoid: "sigmoid"}
+WITHOUT_OPERATION = (nn.Dropout, nn.Identity)
+NAMES = {"truediv": "div", "multiply": "mul"}
+
+
+def operations_by_fx(graph_module):
+    """The operations that torch.fx finds, under our names."""
+    found = []
+    for node in graph_module.graph.nodes:
+        if node.op == "call_module":
+            layer = graph_module.get_submodule(node.target)
+            if not isinstance(layer, WITHOUT_OPERATION):
+                found.append(LAYERS[type(layer)])
+        elif node.op in ("call_function", "call_method"):
+            name = getattr(node.target, "__name__", node.target)
+            found.append(NAMES.get(name, name))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_operations_are_those_that_fx_finds(seed):
+    program = random_program(seed)
+    examples = [torch.ones([2 if s == "n" else s for s in shape]) for shape in program.shapes]
+    graph = trace(program.net, *examples)
+    graph_module = torch.fx.symbolic_trace(program.net)
+    assert operations(graph) == operations_by_fx(graph_module), program.text
+    with torch.no_grad():
+        ours, theirs = graph(*examples), graph_module(*examples)
+    pairs = zip(ours, theirs, strict=True) if graph.container else [(ours, theirs)]
+    for one, other in pairs:
+        torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)

@@ -1,0 +1,109 @@
+"""What several tests of the compiler share: programs, networks, changes of networks."""
+
+import copy
+import linecache
+import math
+import pickle
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from random_programs import as_list, assert_close
+from torch import nn
+
+
+def write(text, **names):
+    """The function whose text this is; tracebacks and messages can quote its lines."""
+    filename = f"<{text}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    space = {"torch": torch, "nn": nn, "F": F, "np": np, "math": math, "copy": copy}
+    space["pickle"] = pickle
+    space |= {"w": torch.ones(4, 4), "b": torch.ones(4), "g": torch.tensor([3.0, 1.0, 4.0, 1.5])}
+    space |= names
+    exec(compile(text, filename, "exec"), space)
+    return space["program"]
+
+
+def program(statement, **names):
+    return write(f"def program(x, y):\n    {statement}\n    return x\n", **names)
+
+
+def computing(expression, **names):
+    return write(f"def program(x, y):\n    return {expression}\n", **names)
+
+
+def operations(graph):
+    return [node.op for node in graph.nodes if node.is_operation]
+
+
+def fancy_func(a, b, c, d):
+    e = a + b
+    f = c + d
+    g = e + f
+    return g
+
+
+def bits(result):
+    return [r.numpy().tobytes() if isinstance(r, torch.Tensor) else repr(r) for r in result]
+
+
+def make_net(dropout=False):
+    layers = [nn.Linear(4, 4), nn.ReLU(), *[nn.Dropout()] * dropout, nn.Linear(4, 4)]
+    return nn.Sequential(*layers).eval()
+
+
+def assert_agrees(fast, net, *inputs):
+    with torch.no_grad():
+        ours, torchs = fast(*inputs), net(*inputs)
+    assert not any(one.requires_grad for one in as_list(ours))
+    assert_close(ours, torchs, "compiled")
+
+
+class TwoInputs(nn.Module):
+    def forward(self, x, y):
+        return x * y, [x, y][0], torch.tanh(y)
+
+
+def replace_data(net):
+    net[0].weight.data = torch.randn(4, 4)
+
+
+def assign_state(net):
+    net.load_state_dict(make_net().state_dict(), assign=True)
+
+
+def replace_parameter(net):
+    net[0].weight = nn.Parameter(torch.randn(4, 4))
+
+
+def replace_layer(net):
+    net[0] = nn.Linear(4, 4)
+
+
+def replace_activation(net):
+    net[1] = nn.Tanh()
+
+
+def call_or_error(net, x):
+    try:
+        with torch.no_grad():
+            return net(x)
+    except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
+        return error
+
+
+class AsksWhetherItTrains(nn.Module):
+    def forward(self, x):
+        return x * 2 if self.training else x
+
+
+class Everything(nn.Module):
+    """Has all that a guard asks for."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Linear(4, 3))
+        self.scale = torch.ones(3)
+
+    def forward(self, x):
+        return self.layers(x) * self.scale if self.training else self.layers(x) - self.scale

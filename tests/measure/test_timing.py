@@ -1,0 +1,134 @@
+"""Blocks and rounds: how many calls, in which order, and what waits for what. The clock is ours."""
+
+import gc
+import random
+from itertools import count
+
+import pytest
+from measure_helpers import restless
+
+from d2lhybrid import compare, recipe, repeated
+from d2lhybrid.measure.interval import FASTER, LOOKS, UNCLEAR
+
+
+def test_a_clear_answer_ends_at_the_first_look(clock):
+    result = compare({"a": clock.work(30e-6), "b": clock.work(20e-6)}, clock=clock)
+    assert LOOKS[0] <= result.took < 1.1 * LOOKS[0]
+    assert not result["b"].open
+
+
+def test_rounds_are_added_while_the_answer_is_open_and_no_longer(clock):
+    clock.slow = restless(0.3)
+    candidates = {"a": clock.work(30e-6), "b": clock.work(30e-6 / 1.013)}
+    result = compare(candidates, clock=clock, time_limit=0.4)
+    assert result["b"].open
+    assert result["b"].verdict == UNCLEAR
+    assert 0.4 <= result.took < 0.41
+    assert "still open" in str(result)
+    longer = compare(candidates, clock=clock, time_limit=4)
+    assert longer.rounds > 2 * result.rounds
+
+
+def test_a_block_fits_the_call(clock):
+    candidates = {"a": clock.work(1e-6), "b": clock.work(1e-4), "c": clock.work(0.02)}
+    result = compare(candidates, clock=clock)
+    assert [timing.calls for timing in result.timings.values()] == [200, 3, 1]
+    close = compare({"a": clock.work(30e-6), "b": clock.work(28e-6)}, clock=clock)
+    assert {timing.calls for timing in close.timings.values()} == {10}  # 11 would suit b
+
+
+def test_a_block_fits_the_call_as_it_becomes(clock):
+    calls = count()
+
+    def at_first_slow():  # for as many calls as warming up takes
+        clock.now += 1e-3 if next(calls) < 20 else 30e-6
+
+    result = compare({"a": clock.work(30e-6), "b": at_first_slow}, clock=clock)
+    assert result.timings["b"].calls == 10
+
+
+def test_slow_calls_get_rounds_enough_for_an_interval(clock):
+    result = compare({"a": clock.work(2.0), "b": clock.work(1.0)}, clock=clock)
+    assert result.rounds == 10
+    assert result["b"].verdict == FASTER
+    assert result["b"].low == pytest.approx(2)
+    assert result.took == 10 * 2 * (2.0 + 1.0)  # no call untimed: they are long
+    assert clock.now == pytest.approx(result.took + 4 * (2.0 + 1.0))  # to warm up, and to try
+
+
+def test_the_order_is_random_and_every_round_is_whole(clock):
+    order = []
+
+    def noting(label):
+        work = clock.work(1e-3)
+
+        def run():
+            order.append(label)
+            work()
+
+        return run
+
+    random.seed(5)
+    expected = random.Random(5).random()
+    result = compare({"a": noting("a"), "b": noting("b")}, clock=clock, time_limit=8)
+    assert random.random() == expected  # the program's own generator was left alone
+    calls = order[-8 * result.rounds :: 2]  # each block: one call untimed, one timed
+    rounds = list(zip(*[iter(calls)] * 4, strict=True))
+    assert {tuple(sorted(one)) for one in rounds} == {("a", "a", "b", "b")}
+    assert len(set(rounds)) == 6
+
+
+def test_to_run_behind_itself_is_no_advantage(clock):
+    # The first call after another function finds cold caches and takes twice as long.
+    last = None
+
+    def cached(data):
+        def run():
+            nonlocal last
+            clock.now += 100e-6 if last is data else 200e-6
+            last = data
+
+        return run
+
+    result = compare({"a": cached("a"), "b": cached("b")}, clock=clock)
+    assert result["b"].speedup == pytest.approx(1)
+    assert result["b"].verdict == UNCLEAR
+
+
+def test_the_garbage_collector_rests_meanwhile_and_comes_back(clock):
+    seen = []
+
+    def work():
+        seen.append(gc.isenabled())
+        clock.now += 1e-3
+
+    compare({"a": work, "b": work}, clock=clock)
+    assert not any(seen[-100:])
+    assert gc.isenabled()
+
+
+def test_waits_for_a_device_before_the_clock_is_read(clock):
+    queue = []
+
+    def on_device(seconds):
+        return lambda: queue.append(seconds)
+
+    def synchronize():
+        clock.now += sum(queue)
+        queue.clear()
+
+    candidates = {"a": on_device(30e-6), "b": on_device(20e-6)}
+    candidates["c"] = recipe(lambda: queue.append(2.0) or on_device(20e-6))
+    result = compare(candidates, clock=clock, synchronize=synchronize)
+    assert result["b"].speedup == pytest.approx(1.5)
+    assert result["a"].median == pytest.approx(30e-6)
+    assert result.timings["c"].build == pytest.approx(2.0)
+    assert all(time == pytest.approx(30e-6) for time in result.timings["a"].warmup)
+
+
+def test_many_calls_in_one_share_its_time(clock):
+    many = repeated(clock.work(16e-3), 16)
+    for loop in (many, recipe(lambda: many)):
+        result = compare({"one": clock.work(1e-3), "loop": loop}, clock=clock)
+        assert result["loop"].median == pytest.approx(1e-3)
+        assert result["loop"].verdict == UNCLEAR

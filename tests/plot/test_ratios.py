@@ -1,0 +1,140 @@
+"""The pictures of ratios: what is on them, read back from matplotlib's objects."""
+
+from math import inf
+
+import pytest
+from matplotlib.colors import same_color
+from pictures import legend, row_labels, texts
+
+from d2lhybrid.plot import plot_pairs, plot_ratios, plot_speedups, plot_speedups_by_size
+from d2lhybrid.plot.style import BLUE, GREY, RED
+
+UNCLEAR = "no clear difference"
+
+
+def test_ratios_are_dots_around_the_line_at_one():
+    ax = plot_ratios({"published": [1.89, 0.88], "the same": [1.01]}, "title")
+    assert ax.get_title() == "title"
+    line, first, second = ax.lines
+    assert list(line.get_xdata()) == [1, 1]
+    assert list(first.get_xdata()) == [1.89, 0.88]
+    assert list(first.get_ydata()) == [0, 0]
+    assert list(second.get_xdata()) == [1.01]
+    assert list(second.get_ydata()) == [1]
+    assert first.get_color() != second.get_color()
+    assert row_labels(ax) == ["published", "the same"]
+    assert ax.yaxis_inverted()
+    assert ax.get_xscale() == "log"
+    assert [label.get_text() for label in ax.get_xticklabels()] == [
+        "0.5",
+        "0.67",
+        "0.8",
+        "1",
+        "1.25",
+        "1.5",
+        "2",
+    ]
+    left, right = ax.get_xlim()
+    assert left * right == pytest.approx(1)
+    assert right > 1.89
+
+
+def test_the_axis_of_ratios_reaches_as_far_down_as_up():
+    left, right = plot_ratios({"a": [0.25]}).get_xlim()
+    assert left < 0.25
+    assert right > 4
+
+
+def test_pairs_show_every_round_and_the_band():
+    ratios = [1.0, 1.1, 0.9, 1.2] * 10 + [50.0]
+    ax = plot_pairs(ratios, 0.95, 1.05)
+    one, dots = ax.lines
+    assert list(one.get_ydata()) == [1, 1]
+    assert list(dots.get_xdata()) == list(range(1, 42))
+    assert list(dots.get_ydata()) == ratios
+    (band,) = ax.patches
+    assert (band.get_y(), band.get_height()) == pytest.approx((0.95, 0.1))
+    bottom, top = ax.get_ylim()
+    assert bottom < 0.9
+    assert 1.2 < top < 50
+
+
+def test_speedups_are_dots_with_their_intervals_around_a_grey_band():
+    speedups = {
+        "quick": (2.0, 1.9, 2.2, "faster"),
+        "same": (1.01, 0.98, 1.03, UNCLEAR),
+        "slow": (0.5, 0.4, 0.6, "slower"),
+    }
+    ax = plot_speedups(speedups, "eager", 1.05)
+    (band,) = ax.patches
+    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((1 / 1.05, 1.05))
+    one, *lines = ax.lines
+    assert list(one.get_xdata()) == [1, 1]
+    for row, (speedup, low, high, _) in enumerate(speedups.values()):
+        interval, dot = lines[2 * row : 2 * row + 2]
+        assert (list(interval.get_xdata()), list(interval.get_ydata())) == ([low, high], [row, row])
+        assert (list(dot.get_xdata()), list(dot.get_ydata())) == ([speedup], [row])
+    assert [line.get_color() for line in lines] == [BLUE, BLUE, GREY, GREY, RED, RED]
+    assert texts(ax) == ["2.00  faster", "1.01  no clear difference", "0.50  slower"]
+    assert row_labels(ax) == list(speedups)
+    assert ax.yaxis_inverted()
+    assert "speed-up over eager" in ax.get_xlabel()
+    left, right = ax.get_xlim()
+    assert left * right == pytest.approx(1)
+    assert right > 1 / 0.4
+
+
+def test_speedups_without_bounds_reach_to_the_edge():
+    ax = plot_speedups({"a": (1.2, 0.0, inf, UNCLEAR)}, "eager", inf)
+    ax.figure.canvas.draw()
+    assert tuple(ax.lines[1].get_xdata()) == pytest.approx(ax.get_xlim())
+    (band,) = ax.patches
+    left, right = ax.get_xlim()
+    assert 0 < band.get_x() < left  # on a logarithmic axis there is neither 0 nor infinity
+    assert right < band.get_x() + band.get_width() < inf
+
+
+def test_speedups_refuse_a_word_that_is_no_verdict():
+    with pytest.raises(KeyError):
+        plot_speedups({"a": (1.2, 1.1, 1.3, "right")}, "eager", 1.05)
+
+
+def test_speedups_by_size_are_lines_in_bands_with_their_crossings():
+    speedups = {
+        "b": [(0.5, 0.4, 0.6, "slower"), (1.0, 0.9, 1.1, UNCLEAR), (2.0, 1.9, 2.1, "faster")],
+        "c": [(3.0, 2.9, 3.1, "faster")] * 3,
+    }
+    sizes = [1, 16, 2**20]
+    ax = plot_speedups_by_size(sizes, speedups, "eager", [("b", 20.5, "20.5")])
+    one, b, c, crossing = ax.lines
+    assert list(one.get_ydata()) == [1, 1]
+    for line, values in ((b, [0.5, 1, 2]), (c, [3, 3, 3])):
+        assert (list(line.get_xdata()), list(line.get_ydata())) == (sizes, values)
+    assert list(crossing.get_xdata()) == [20.5, 20.5]
+    assert crossing.get_color() == b.get_color() != c.get_color()
+    assert texts(ax) == ["20.5"]
+    assert legend(ax) == ["b", "c"]
+    _, b_dots, _, c_dots = ax.collections
+    assert [same_color(face, "white") for face in b_dots.get_facecolors()] == [False, True, False]
+    assert not any(same_color(face, "white") for face in c_dots.get_facecolors())
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "16", "1048576"]
+    assert ax.get_ylabel() == "speed-up over eager"
+    bottom, top = ax.get_ylim()
+    assert bottom * top == pytest.approx(1)
+    assert top > 3.1
+
+
+def test_the_bands_of_speedups_by_size_hold_the_intervals():
+    speedups = {"b": [(0.5, 0.4, 0.6, "slower"), (1.0, 0.0, inf, UNCLEAR)]}
+    ax = plot_speedups_by_size([1, 2], speedups, "eager")
+    ax.figure.canvas.draw()  # an interval without bounds can be drawn too
+    corners = {tuple(corner) for corner in ax.collections[0].get_paths()[0].vertices}
+    bottom, top = ax.get_ylim()
+    assert {(1, 0.4), (1, 0.6), (2, bottom), (2, top)} <= corners
+    assert len(ax.lines) == 2  # no crossing
+
+
+def test_speedups_by_size_drop_no_candidate():
+    labels = [f"candidate {i}" for i in range(8)]
+    speedups = {label: [(2.0, 1.9, 2.1, "faster")] for label in labels}
+    assert legend(plot_speedups_by_size([1], speedups, "eager")) == labels

@@ -1,0 +1,63 @@
+"""The pictures with a row for each thing: outcomes as cells, measures as dots."""
+
+import pytest
+from matplotlib.colors import to_hex
+from pictures import row_labels, texts
+
+from d2lhybrid.plot import plot_measures, plot_outcomes
+from d2lhybrid.plot.style import BLACK, GREY, PALE_BLUE, RED
+
+
+def test_measures_have_a_dot_in_each_row_of_each_panel():
+    measures = {"C": {"MiB": 0.664, "ms": 1.2}, "Python": {"MiB": 754.4, "ms": 3636.0}}
+    size, start = plot_measures(measures, dots=["C"])
+    assert (size.get_title(), start.get_title()) == ("MiB", "ms")
+    for ax, values in ((size, [0.664, 754.4]), (start, [1.2, 3636.0])):
+        assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines] == [
+            (values[0], 0),
+            (values[1], 1),
+        ]
+        assert ax.get_xscale() == "log"
+        left, right = ax.get_xlim()
+        assert left < values[0] < 10 * values[1] < right  # with room for the number
+        one, other = ax.lines
+        assert one.get_color() != other.get_color()
+        assert (one.get_marker(), other.get_marker()) == ("o", "s")
+    assert texts(size) == ["0.66", "754"]
+    assert texts(start) == ["1.2", "3,636"]
+    assert row_labels(size) == ["C", "Python"]
+    assert size.yaxis_inverted()
+    assert len(size.figure.axes) == 2
+
+
+def test_the_marks_of_measures_do_not_run_into_each_other():
+    (ax,) = plot_measures({"a": {"ms": 1.0}, "b": {"ms": 5000.0}})
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "100", "10000"]
+
+
+def test_outcomes_are_cells_in_the_colours_of_their_words():
+    outcomes = {
+        "a": {"trace": "silently wrong", "script": "right"},
+        "b": {"trace": "error", "script": "error"},
+        "b, mended": {"trace": "right", "script": "error"},
+    }
+    ax = plot_outcomes(outcomes, gap_before="b, mended")
+    places = [text.get_position() for text in ax.texts]
+    assert places == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2.5), (1, 2.5)]
+    assert texts(ax) == [word for row in outcomes.values() for word in row.values()]
+    assert [text.get_color() for text in ax.texts[:3]] == ["white", BLACK, GREY]
+    grounds = [to_hex(cell.get_facecolor()) for cell in ax.patches]
+    assert grounds[:3] == [RED.lower(), PALE_BLUE.lower(), "#ffffff"]
+    assert [cell.get_center() for cell in ax.patches] == [pytest.approx(p) for p in places]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["trace", "script"]
+    assert row_labels(ax) == list(outcomes)
+    assert list(ax.get_yticks()) == [0, 1, 2.5]
+    assert ax.get_ylim() == (3, -0.5)
+    assert not any(spine.get_visible() for spine in ax.spines.values())
+
+
+def test_outcomes_without_a_gap_and_with_a_word_of_their_own():
+    row = {"trace": "right"}
+    assert list(plot_outcomes({"a": row, "b": row}).get_yticks()) == [0, 1]
+    with pytest.raises(KeyError):
+        plot_outcomes({"a": {"trace": "wrong"}})

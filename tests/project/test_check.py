@@ -1,0 +1,90 @@
+"""Which notebooks are checked, and how a cell that fails is reported."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from checkout import copy_course, load_course
+from notebook_rules import ROOT, code_cells, load
+
+import course
+
+OWN = sorted(path.name for path in course.course_notebooks())
+
+
+@pytest.fixture
+def crowded(copy):
+    """A copy whose notebooks stand among others that JupyterLab made."""
+    for name in ("01_imperative_programs-Copy1", "Untitled", "01_imperative_programs-checkpoint"):
+        shutil.copy(copy / "notebooks" / "04_torchscript.ipynb", copy / f"notebooks/{name}.ipynb")
+    return copy
+
+
+def test_notebooks_that_jupyterlab_makes_do_not_belong_to_the_course(crowded, monkeypatch, capsys):
+    course, commands = load_course(crowded), []
+    monkeypatch.setattr(course, "set_up", lambda: None)
+    monkeypatch.setattr(subprocess, "call", lambda c, **k: commands.append([*map(str, c)]))
+    for command in ("read", "slides", "refresh"):
+        course.main(command)
+    found = [[os.path.basename(word) for word in c if word.endswith(".ipynb")] for c in commands]
+    assert found == [["01_imperative_programs.ipynb"], OWN, OWN]
+    course.address("ada/course")
+    assert sorted(re.findall(r"notebooks.(.+)", capsys.readouterr().out)) == OWN
+
+
+@pytest.mark.parametrize(
+    ("named", "run"), [("notebooks", OWN), ("notebooks/Untitled.ipynb", ["Untitled.ipynb"])]
+)
+def test_pytest_runs_the_courses_notebooks_or_those_named(crowded, named, run):
+    shutil.copy(ROOT / "conftest.py", crowded)
+    (crowded / "temporary").mkdir()
+    collected = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--collect-only", named],
+        cwd=crowded,
+        env={**os.environ, "TMPDIR": str(crowded / "temporary")},
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert sorted(set(re.findall(r"^notebooks/(.*)::", collected, re.MULTILINE))) == run
+    assert list((crowded / "temporary").iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """What two processes say of the first two notebooks, when the page of the first is wrong."""
+    folder = copy_course(tmp_path_factory.mktemp("course"))
+    for name in ("tests", "temporary"):
+        (folder / name).mkdir()
+    for file in ("conftest.py", "tests/sanitize.cfg"):
+        shutil.copy(ROOT / file, folder / file)
+    path = folder / "notebooks" / OWN[0]
+    text = path.read_text(encoding="utf-8")
+    assert text.count('"24\\n"') == 1
+    path.write_text(text.replace('"24\\n"', '"25\\n"'), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "--color=no", "-v", "--numprocesses=2"]
+    command += [f"notebooks/{name}" for name in OWN[:2]]
+    env = {**os.environ, "TMPDIR": str(folder / "temporary")}
+    said = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True).stdout
+    # pytest keeps a temporary folder of its own; the kernels' must be gone.
+    assert list((folder / "temporary").glob("ipython-*")) == []
+    return said
+
+
+def test_a_cell_is_reported_by_its_number_in_jupyterlab_and_with_both_outputs(report):
+    outputs = [cell["outputs"] for cell in code_cells(load(ROOT / "notebooks" / OWN[0]))]
+    number = 1 + next(i for i, one in enumerate(outputs) if one and one[0].get("text") == ["24\n"])
+    assert f"\nFAILED notebooks/{OWN[0]}::Cell {number} - " in report
+    assert f"Cell {number}: Cell outputs differ" in report
+    assert "The page says (stdout):\n    25\n" in report
+    assert "This machine says (stdout):\n    24\n" in report
+    assert " 1 failed" in report
+
+
+def test_each_notebook_stays_with_one_process(report):
+    found = re.findall(r"^\[(gw\d)\].* (?:PASSED|FAILED) notebooks/(\d\d)", report, re.MULTILINE)
+    cells = [len(code_cells(load(ROOT / "notebooks" / name))) for name in OWN[:2]]
+    assert len(found) == sum(cells)
+    assert sorted(set(found)) in ([("gw0", "01"), ("gw1", "02")], [("gw0", "02"), ("gw1", "01")])

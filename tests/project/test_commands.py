@@ -1,0 +1,105 @@
+"""What each command of course.py starts, and how it ends."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from checkout import load_course
+from nbconvert.exporters import SlidesExporter
+
+
+def test_help(copy, capsys):
+    load_course(copy).main()
+    assert "python3 course.py read" in capsys.readouterr().out
+
+
+def test_check_is_pytest_and_read_is_jupyterlab(copy, monkeypatch):
+    course, commands = load_course(copy), []
+    monkeypatch.setattr(course, "set_up", lambda: commands.append("set up"))
+    monkeypatch.setattr(
+        course.subprocess, "call", lambda command, cwd: commands.append(command) or 3
+    )
+    assert course.main("check", "-k", "name") == 3
+    assert course.main("read") == 3
+    assert commands[0] == commands[2] == "set up"
+    assert commands[1][1:] == ["-m", "pytest", "-k", "name"]
+    assert commands[3][1:3] == ["-m", "jupyterlab"]
+    assert commands[3][3].name == "01_imperative_programs.ipynb"
+    with pytest.raises(SystemExit, match="no command 'reed'"):
+        course.main("reed")
+
+
+def test_slides_need_the_web_only_where_nothing_is_installed(copy, monkeypatch):
+    course, commands = load_course(copy), []
+    monkeypatch.setattr(course, "set_up", lambda: None)
+    monkeypatch.setattr(
+        course.subprocess, "call", lambda command: commands.append([*map(str, command)])
+    )
+    course.main("slides", str(copy / "notebooks" / "04_torchscript.ipynb"))
+    assert commands[0][1:5] == ["-m", "nbconvert", "--to", "slides"]
+    assert commands[0][-1] == str(copy / "notebooks" / "04_torchscript.ipynb")
+    with pytest.raises(SystemExit, match=r"no notebook one\.ipynb"):
+        course.main("slides", "one.ipynb")
+    assert not any("node_modules" in part for part in commands[0])
+    (copy / "node_modules").mkdir()
+    course.main("slides")
+    options = re.findall(r"--SlidesExporter\.(\w+)=", " ".join(commands[1]))
+    assert {*options} <= {*SlidesExporter.class_trait_names()}  # others are ignored
+    assert sum("node_modules" in part for part in commands[1]) == 3
+    assert len([part for part in commands[1] if part.endswith(".ipynb")]) >= 3
+
+
+@pytest.mark.parametrize("version", [(3, 8, 1), (3, 10, 13), (3, 14, 0), (4, 0, 0)])
+def test_another_python_is_refused_at_once(copy, monkeypatch, version):
+    course = load_course(copy)
+    monkeypatch.setattr(course.sys, "version_info", version)
+    monkeypatch.setitem(sys.modules, "tomllib", None)  # Python 3.10 and earlier lack it
+    for command in ("read", "check", "contents", "address"):
+        with pytest.raises(SystemExit, match=rf"this is {version[0]}\.{version[1]}\."):
+            course.main(command)
+    assert not course.VENV.exists()
+
+
+SLOW = """
+import sys, time
+try:
+    print("ready", flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    time.sleep(0.5)
+    print("summary")
+    sys.exit(3)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal to a group of processes")
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [
+        ("read", "jupyterlab"),
+        ("check", "pytest"),
+        ("slides", "nbconvert"),
+        ("refresh", "nbformat"),
+    ],
+)
+def test_after_ctrl_c_a_command_ends_in_its_own_time(copy, command, module):
+    (copy / f"{module}.py").write_text(SLOW)
+    start = (
+        "import course, sys; course.set_up = lambda: None; course.VENV_PYTHON = sys.executable; "
+        f"sys.exit(course.main({command!r}))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", start],
+        cwd=copy,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert "ready\n" in process.stdout
+        os.killpg(process.pid, signal.SIGINT)
+        said, errors = process.communicate(timeout=20)
+    assert (said, errors, process.returncode) == ("summary\n", "", 3)

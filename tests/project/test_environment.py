@@ -1,0 +1,166 @@
+"""The environment that course.py makes, and when it makes it again."""
+
+import re
+import shutil
+import subprocess
+import sys
+import venv
+
+import pytest
+from checkout import load_course
+
+
+@pytest.fixture
+def installed(copy, monkeypatch):
+    """The course in a copy with an environment, and the list of what it calls from now on."""
+    course, commands = load_course(copy), []
+
+    def call(command, cwd):
+        commands.append([str(part) for part in command])
+        if "--clear" in command:
+            shutil.rmtree(course.VENV)
+        if "venv" in command and not course.VENV_PYTHON.exists():
+            course.VENV_PYTHON.parent.mkdir(parents=True, exist_ok=True)
+            course.VENV_PYTHON.symlink_to(sys.executable)
+        return 0
+
+    monkeypatch.setattr(subprocess, "call", call)
+    course.set_up()
+    assert [command[1:3] for command in commands] == [["-m", "venv"], ["-m", "pip"]]
+    assert commands[0][3:] == [str(course.VENV)]
+    assert commands[1][-4:] == ["-r", "requirements.txt", "-e", "."]
+    commands.clear()
+    return course, commands
+
+
+def new_requirement(course):
+    with (course.ROOT / "requirements.txt").open("a") as file:
+        file.write("# another\n")
+
+
+def upgrade_that_removed_python(course):
+    course.VENV_PYTHON.unlink()
+    course.VENV_PYTHON.symlink_to("gone")
+
+
+def upgrade_to_another_python(course):
+    course.VENV_PYTHON.unlink()
+    course.VENV_PYTHON.write_text("#!/bin/sh\necho 3 99\n")
+    course.VENV_PYTHON.chmod(0o755)
+
+
+def python_lost(course):
+    course.VENV_PYTHON.unlink()
+
+
+def record_damaged(course):
+    (course.VENV / "made-from").write_bytes(b"\xff")
+
+
+@pytest.mark.parametrize(
+    ("change", "cleared"),
+    [
+        (new_requirement, False),
+        (upgrade_that_removed_python, True),
+        (upgrade_to_another_python, False),
+        (python_lost, False),
+        (record_damaged, False),
+    ],
+)
+def test_the_environment_is_made_once_and_again_when_it_no_longer_fits(installed, change, cleared):
+    course, commands = installed
+    course.set_up()
+    assert commands == []
+    change(course)
+    course.set_up()
+    assert [command[1:3] for command in commands] == [["-m", "venv"], ["-m", "pip"]]
+    assert ("--clear" in commands[0]) == cleared
+    course.set_up()
+    assert len(commands) == 2
+
+
+@pytest.mark.parametrize("move", [shutil.copytree, shutil.move])
+def test_a_copied_or_moved_checkout_gets_its_own_package(installed, tmp_path, move):
+    here, commands = installed
+    there = tmp_path.parent / f"{tmp_path.name}-elsewhere"
+    move(here.ROOT, there)
+    load_course(there).set_up()
+    assert [command[0] for command in commands] == [
+        sys.executable,
+        str(there / here.VENV_PYTHON.relative_to(here.ROOT)),
+    ]
+
+
+def test_an_installation_that_failed_half_way_is_not_taken_for_done(installed, monkeypatch):
+    course, commands = installed
+    before = (course.ROOT / "requirements.txt").read_bytes()
+    new_requirement(course)
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "call", lambda *a, **k: 1)
+        with pytest.raises(SystemExit, match="did not work"):
+            course.set_up()
+    (course.ROOT / "requirements.txt").write_bytes(before)
+    course.set_up()
+    assert len(commands) == 2
+
+
+def test_an_environment_that_is_not_the_courses_is_used_as_it_is(copy, tmp_path, monkeypatch):
+    folder = tmp_path / "theirs"
+    monkeypatch.setenv("D2LHYBRID_VENV", str(folder))
+    venv.create(folder, with_pip=False)
+    course, commands = load_course(copy), []
+    monkeypatch.setattr(course, "run", lambda command, **k: commands.append([*map(str, command)]))
+    course.set_up()
+    assert [command[1:3] for command in commands] == [["-m", "venv"], ["-m", "pip"]]
+    assert "--clear" not in commands[0]
+
+
+@pytest.mark.parametrize("file", ["work.txt", "pyvenv.cfg"])
+def test_a_folder_with_other_files_is_left_alone(copy, tmp_path, monkeypatch, file):
+    folder = tmp_path / "mine"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").symlink_to("gone")
+    (folder / file).write_text("mine")
+    monkeypatch.setenv("D2LHYBRID_VENV", str(folder))
+    monkeypatch.setattr(subprocess, "call", lambda *a, **k: pytest.fail("nothing may be called"))
+    with pytest.raises(SystemExit, match=r"not empty.*D2LHYBRID_VENV"):
+        load_course(copy).set_up()
+    assert {path.name for path in folder.rglob("*")} == {"bin", "python", file}
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("vv", "notebooks/vv"),
+        ("../vv", "vv"),
+        ("../link/../vv", "real/vv"),
+        ("../link", "real/deep"),
+        ("/nowhere/vv", "/nowhere/vv"),
+        ("", ".venv"),
+    ],
+)
+def test_the_environment_may_be_named_as_in_any_command(copy, monkeypatch, name, folder):
+    (copy / "real" / "deep").mkdir(parents=True)
+    (copy / "link").symlink_to(copy / "real" / "deep")
+    monkeypatch.setenv("D2LHYBRID_VENV", name)
+    monkeypatch.chdir(copy / "notebooks")
+    assert copy / folder == load_course(copy).VENV
+
+
+@pytest.mark.parametrize("obstacle", [".venv", ".venv/made-from/folder/file"])
+def test_an_obstacle_is_named_without_a_traceback(copy, obstacle):
+    (copy / obstacle).parent.mkdir(parents=True, exist_ok=True)
+    (copy / obstacle).write_text("mine")
+    command = [sys.executable, "course.py", "check"]
+    said = subprocess.run(command, cwd=copy, capture_output=True, text=True).stderr
+    assert re.match(r"That did not work: .*\.venv", said), said
+    assert (copy / obstacle).read_text() == "mine"
+
+
+def test_an_installation_that_failed_is_tried_again(copy, monkeypatch):
+    course, commands = load_course(copy), []
+    monkeypatch.setattr(subprocess, "call", lambda *a, **k: commands.append(a) or 1)
+    for _ in range(2):
+        with pytest.raises(SystemExit, match="did not work"):
+            course.set_up()
+    assert len(commands) == 2

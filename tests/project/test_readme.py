@@ -1,0 +1,80 @@
+"""What README and CONTRIBUTING say is so."""
+
+import json
+import re
+
+import pytest
+from checkout import load_course
+from notebook_rules import ROOT
+
+import course
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_notebooks_is_that_of_course_toml():
+    assert course.with_contents(README) == README, "run `python3 course.py contents`"
+    for path in course.course_notebooks():
+        assert f"](notebooks/{path.name})" in README
+
+
+def test_one_command_writes_the_table_of_notebooks(copy):
+    manifest = (copy / "course.toml").read_text(encoding="utf-8")
+    assert manifest.count('"Symbolic programs"') == 1
+    (copy / "course.toml").write_text(manifest.replace("Symbolic programs", "Zeichen: für dich"))
+    load_course(copy).main("contents")
+    changed = (copy / "README.md").read_text(encoding="utf-8")
+    assert changed == README.replace("| [Symbolic programs]", "| [Zeichen: für dich]")
+
+
+@pytest.mark.parametrize(
+    "mark", ["<!-- python3 course.py contents -->", "<!-- end of contents -->"]
+)
+def test_a_readme_without_the_marks_of_its_table_is_left_alone(copy, mark):
+    assert README.count(mark) == 1
+    (copy / "README.md").write_text(README.replace(mark, ""), encoding="utf-8")
+    with pytest.raises(SystemExit, match="needs the lines"):
+        load_course(copy).main("contents")
+    assert (copy / "README.md").read_text(encoding="utf-8") == README.replace(mark, "")
+
+
+def test_links_lead_somewhere():
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        targets = re.findall(r"\]\(([^)\s]+)\)", text)
+        assert targets
+        for target in targets:
+            assert target.startswith("https://") or (ROOT / target).exists(), f"{name}: {target}"
+
+
+def test_readme_gives_the_two_commands():
+    for command in ("read", "check"):
+        assert re.search(rf"^python3 course\.py {command}$", README, re.MULTILINE)
+        assert re.search(rf"^py course\.py {command}$", README, re.MULTILINE)
+
+
+def test_readme_picture_is_the_notebooks_own():
+    pictures = {}
+    for path in course.course_notebooks():
+        pictures.update(course.pictures(json.loads(path.read_bytes())))
+    files = {path.stem: path.read_bytes() for path in (ROOT / "img").glob("*.png")}
+    assert files
+    assert files == pictures
+    for name in files:
+        assert f"](img/{name}.png)" in README
+
+
+def test_contributing_says_where_each_module_is_explained():
+    rows = re.findall(r"^\| (`.+?`) \|", CONTRIBUTING, re.MULTILINE)
+    places = re.findall(r"`([\w/.]+)`", " ".join(rows))
+    package = ROOT / "d2lhybrid"
+    assert [place for place in places if not (package / place).exists()] == []
+    modules = [path.relative_to(package).as_posix() for path in package.rglob("[!_]*.py")]
+    assert [module for module in modules if not module.startswith(tuple(places))] == []
+
+
+def test_the_documentation_shows_commands_that_exist():
+    commands = re.findall(r"^python3 course\.py (\w+)", course.__doc__, re.MULTILINE)
+    for text in (README, CONTRIBUTING):
+        assert set(re.findall(r"course\.py (\w+)", text)) <= set(commands)

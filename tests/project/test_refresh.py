@@ -1,0 +1,97 @@
+"""`course.py refresh` runs a notebook if it must, and stores what it put out."""
+
+import json
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from checkout import files_in, load_course
+from notebook_rules import code_cells, load, was_refreshed_after_the_last_change
+
+
+def test_refresh_starts_one_process_which_starts_no_other(copy, monkeypatch):
+    monkeypatch.setenv("D2LHYBRID_VENV", "notebooks/../vv")
+    monkeypatch.chdir(copy)
+    course, commands, done = load_course(copy), [], []
+    monkeypatch.setattr(course, "set_up", lambda: None)
+    monkeypatch.setattr(course, "run_notebook", lambda notebook: done.append(len(notebook.cells)))
+    monkeypatch.setattr(subprocess, "call", lambda c, **k: commands.append([*map(str, c)]))
+    monkeypatch.setattr(sys, "prefix", str(copy / "vv"))
+    course.main("refresh", "notebooks/04_torchscript.ipynb")
+    assert len(commands) == 1
+    monkeypatch.chdir(copy / "notebooks")
+    course.main(*commands[0][2:])
+    assert len(commands) == 1
+    assert done == [len(load(copy / "notebooks" / "04_torchscript.ipynb")["cells"])]
+
+
+def put_out(self):
+    """What a run of the notebook `small` would put out."""
+    for number, cell in enumerate(code_cells(self.nb), 1):
+        cell.execution_count = number
+        cell.outputs = [nbformat.v4.new_output("stream", text="one\ntwo\n")]
+
+
+@pytest.fixture
+def small(copy, monkeypatch):
+    """A notebook of a thousand lines and a few cells; it needs no kernel to be run."""
+    monkeypatch.setattr("nbclient.NotebookClient.execute", put_out)
+    path = copy / "notebooks" / "10_small.ipynb"
+    cells = [nbformat.v4.new_code_cell("for word in words:\n    print(word)", id="a")]
+    cells.append(nbformat.v4.new_markdown_cell("A line.\n" * 1000, id="b"))
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+def test_refresh_stores_outputs_and_their_fingerprint(copy, small):
+    small.chmod(0o640)
+    load_course(copy).run_notebooks(small)
+    notebook = json.loads(small.read_bytes())
+    assert code_cells(notebook)[0]["outputs"][0]["text"] == ["one\n", "two\n"]
+    assert list(was_refreshed_after_the_last_change(notebook, small.name)) == []
+    assert small.stat().st_mode & 0o777 == 0o640
+    assert small.read_bytes().endswith(b"}\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "runs"),
+    [
+        (lambda cells: cells[1].update(source="Another sentence."), 0),
+        (lambda cells: cells[0].update(source="print('three')"), 1),
+        (lambda cells: cells[0]["outputs"][0].update(text="three"), 1),
+        (lambda cells: None, 1),
+    ],
+)
+def test_refresh_runs_a_notebook_unless_only_its_text_was_changed(
+    copy, small, change, runs, capsys
+):
+    course = load_course(copy)
+    course.run_notebooks(small)
+    notebook = json.loads(small.read_bytes())
+    change(notebook["cells"])
+    small.write_text(json.dumps(notebook))
+    capsys.readouterr()
+    course.run_notebooks(small)
+    assert capsys.readouterr().out.count("running") == runs
+    assert list(was_refreshed_after_the_last_change(json.loads(small.read_bytes()), "")) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda course: course.run_notebooks(course.NOTEBOOKS / "10_small.ipynb"),
+        lambda course: course.address("ada/course"),
+    ],
+    ids=["refresh", "address"],
+)
+def test_a_full_disk_leaves_every_file_as_it_was(copy, small, change):
+    resource = pytest.importorskip("resource")
+    before, limits = files_in(copy), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))  # no file may grow beyond it
+    try:
+        with pytest.raises(OSError, match="too large"):
+            change(load_course(copy))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert files_in(copy) == before

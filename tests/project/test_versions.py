@@ -1,0 +1,60 @@
+"""A version is the same wherever it is written."""
+
+import re
+
+from checkout import load_course
+from notebook_rules import ADDRESS, PROJECT, ROOT
+
+import course
+import d2lhybrid
+
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PINS = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
+
+
+def test_the_pythons_are_the_same_everywhere():
+    versions = [".".join(map(str, version)) for version in load_course(ROOT).PYTHONS]
+    assert PROJECT["project"]["requires-python"] == f">={versions[0]}"
+    workflow = (ROOT / ".github/workflows/check.yml").read_text(encoding="utf-8")
+    assert re.findall(r'"(3\.\d+)"', workflow) == versions
+    assert "Python 3.11, 3.12 or 3.13" in README
+
+
+def test_pinned_versions_satisfy_the_packages_ranges():
+    def numbers(version):
+        return [int(part) for part in version.split(".")]
+
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    for requirement in sum(extras, PROJECT["project"]["dependencies"]):
+        name, least = requirement.split(">=")
+        assert numbers(PINS[name]) >= numbers(least)
+    colab = {"torch": "2.11.0", "matplotlib": "3.10.0"}
+    for requirement in PROJECT["project"]["dependencies"]:
+        name, least = requirement.split(">=")
+        assert numbers(colab.get(name, PINS[name])) >= numbers(least)
+
+
+def test_pre_commit_uses_the_same_ruff():
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    assert set(re.findall(r"ruff==([\d.]+)", hooks)) == {PINS["ruff"]}
+
+
+def test_the_citation_names_the_packages_version_and_address():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {d2lhybrid.__version__}\n" in citation
+    assert f"\nrepository-code: {ADDRESS}\n" in citation
+    assert f"\nlicense: {PROJECT['project']['license']}\n" in citation
+
+
+def test_the_changelog_has_an_entry_for_the_version():
+    headings = re.findall(r"^## \[(.+?)\]", CHANGELOG, re.MULTILINE)
+    assert headings[:2] == ["Unreleased", d2lhybrid.__version__]
+
+
+def test_each_package_that_a_notebook_needs_is_pinned_and_in_an_extra():
+    packages = course.needed("packages")
+    assert packages
+    assert set(packages) <= set(PINS)
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    assert {one.split(">=")[0] for extra in extras for one in extra} == set(packages)

@@ -1,0 +1,78 @@
+"""The limits: what they return, what they repeat in C, and what they remember."""
+
+import ctypes
+
+import pytest
+import torch
+
+from d2lhybrid import get_net, limits
+from d2lhybrid.hybrid.toolchain import c_text, load_function
+from d2lhybrid.limits import TIMES, c_loop, reading, remembered
+
+
+@pytest.mark.parametrize("limit", [c_loop, reading])
+def test_a_limit_returns_what_its_input_gives(limit):
+    net, x = get_net(), torch.ones(2, 512)
+    run = limit(net, x).function
+    for other in (x, -x, x):
+        assert torch.allclose(run(other), net(other), atol=1e-5)
+    x *= 2
+    assert torch.allclose(run(x), net(x), atol=1e-5)
+    with torch.inference_mode():
+        assert torch.allclose(run(x + 1), net(x + 1), atol=1e-5)
+
+
+@pytest.mark.parametrize("limit", [c_loop, reading])
+def test_a_limit_repeats_in_c(limit, monkeypatch):
+    asked = []
+
+    def load_nothing(source, name):
+        def repeat(times, *arguments):
+            asked.append(times)
+
+        return repeat
+
+    monkeypatch.setattr(limits, "load_function", load_nothing)
+    candidate = limit(get_net(), torch.ones(2, 512))
+    candidate.function(torch.ones(2, 512))
+    assert (asked, candidate.times) == ([TIMES], TIMES)
+
+
+def test_a_result_is_remembered_until_the_input_changes():
+    calls = []
+    result_of = remembered(lambda x: calls.append(x) or len(calls))
+    x, y = torch.ones(3), torch.ones(3)
+    assert [result_of(one) for one in (x, x, y, y, x)] == [1, 1, 2, 2, 3]
+    x += 1
+    assert [result_of(x), result_of(x)] == [4, 4]
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [5], [8], [3, 0, 800, 17]])
+def test_every_number_is_read_in_every_repetition(sizes):
+    repeat = load_function(c_text("read.c"), "repeat")
+    repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 2
+    repeat.restype = ctypes.c_float
+    tensors = [torch.randint(-9, 9, (size,)).float() for size in sizes]
+    addresses = (ctypes.c_void_p * len(sizes))(*[tensor.data_ptr() for tensor in tensors])
+    total = sum(tensor.sum().item() for tensor in tensors)
+    assert repeat(3, len(sizes), addresses, (ctypes.c_ssize_t * len(sizes))(*sizes)) == 3 * total
+
+
+FORWARD = """
+#include <stddef.h>
+static int calls;
+static int forward(ptrdiff_t n, const float *x, float *y, const float *const *parameters)
+{
+    (void)x, (void)y, (void)parameters;
+    return ++calls == n;
+}
+int count(void) { return calls; }
+"""
+
+
+def test_the_loop_ends_where_a_call_fails():
+    source = FORWARD + c_text("loop.c")
+    repeat, count = load_function(source, "repeat"), load_function(source, "count")
+    repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
+    assert (repeat(4, 99, None, None, None), count()) == (0, 4)
+    assert (repeat(9, 6, None, None, None), count()) == (1, 6)

@@ -1,0 +1,37 @@
+"""Numbers and tables for the eye."""
+
+import pytest
+
+from d2lhybrid.tables import Column, markdown_table, seconds, text_table
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (None, ""),
+        (0, "0.000 s"),
+        (3.21e-5, "32.10 µs"),
+        (0.0123456, "12.35 ms"),
+        (2.5e-9, "2.500 ns"),
+        (1e-10, "0.1000 ns"),
+        (17, "17.00 s"),
+    ],
+)
+def test_seconds(time, text):
+    assert seconds(time) == text
+
+
+def test_a_long_figure_moves_no_other_line():
+    columns = [Column(""), Column("1234", 5)]
+    short = text_table(columns, [["a", "1"]])
+    assert text_table(columns, [["a", "1"], ["b", "1234567"]]).startswith(short)
+    assert short == "    1234\na      1"
+
+
+def test_a_column_is_as_wide_as_its_title_or_more():
+    assert text_table([Column("", 3), Column("title", 2)], [["a", "1"]]) == "     title\na        1"
+
+
+def test_markdown_keeps_a_bar_in_a_label():
+    table = markdown_table([Column(""), Column("a", 9)], [["x|y", "1"]])
+    assert table == "|  | a |\n| --- | ---: |\n| x\\|y | 1 |"
