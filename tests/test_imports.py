@@ -74,8 +74,8 @@ def test_a_module_imports_nothing_from_a_higher_floor(name):
 
 
 def test_no_imports_form_a_circle():
-    house = networkx.DiGraph(arrows())
-    assert list(networkx.simple_cycles(house)) == []
+    imported = networkx.DiGraph(arrows())
+    assert list(networkx.simple_cycles(imported)) == []
 
 
 @pytest.mark.parametrize("name", [n for n in MODULES if wing(n) not in ("frameworks", "hybrid")])
