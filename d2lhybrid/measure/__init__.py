@@ -2,7 +2,8 @@
 
 candidates    what is compared: a function, a recipe for one, many calls in one
 timing        taking times: of building, of the first calls, of blocks, round by round
-interval      the interval of a median ratio, and the verdict that follows from it
+interval      the interval of a median ratio
+verdict       faster, slower, or no clear difference: what follows from the interval
 comparison    `compare`, and the `Comparison` that it returns
 sweeps        `sweep`: the same for several sizes, and where the faster one changes
 agreement     do two programs compute the same?

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from ..frameworks import compilations
 
 
-class Before(NamedTuple):
+class Snapshot(NamedTuple):
     """What there was before something was built."""
 
-    kinds: set  # of what recipes had built, and the types of all that was alive
+    kinds: set  # the kinds of everything built so far, and the types of all living objects
     compilations: tuple[int, int, int]  # compiled, found in a compiler's cache, not found there
 
 
@@ -27,11 +27,11 @@ class Coldness:
     def __init__(self):
         self._built = set()
 
-    def before(self) -> Before:
-        """What to hand to `of` later."""
-        return Before(self._built | {type(thing) for thing in gc.get_objects()}, compilations())
+    def before(self) -> Snapshot:
+        """The state to pass to `of` after building."""
+        return Snapshot(self._built | {type(thing) for thing in gc.get_objects()}, compilations())
 
-    def of(self, built: Any, before: Before) -> str:
+    def of(self, built: Any, before: Snapshot) -> str:
         """Whether it was the first of its kind, and what a compiler's cache gave, in words."""
         counts = zip(compilations(), before.compilations, strict=True)
         graphs, hits, misses = (now - then for now, then in counts)
@@ -41,4 +41,4 @@ class Coldness:
         return process + (", cold cache" if misses else ", warm cache" if hits else "")
 
 
-PROCESS = Coldness()  # what was built in this one
+THIS_PROCESS = Coldness()  # what was built in this process

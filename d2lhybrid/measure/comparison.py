@@ -3,11 +3,13 @@
 How it is measured. Every candidate is timed in short blocks of calls, two blocks of each in a
 round, in random order, and its times are compared only with the baseline's of the same round:
 slow changes, such as the processor's clock rate, are the same for both and cancel. A short
-interruption hits one block only; against that the median over all rounds helps. How far the
-baseline's two blocks seem to differ is what this machine cannot tell apart today. Each block
-begins with a call that is not timed, or a block behind a twin's would find its data in the cache.
+interruption hits one block only; against that the median over all rounds helps. The difference
+between the baseline's two blocks is the noise floor: smaller differences cannot be distinguished
+from chance here, now. Unless all calls are long, each block begins with a call that is not timed:
+without it, a block that follows a block of the same function would find its data in the cache, and
+seem faster.
 
-Notebook 05 builds a small version. `pyperf compare_to` is what the field uses between two runs.
+Notebook 05 builds a small version. The usual tool for two separate runs is `pyperf compare_to`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,10 +24,11 @@ from .. import frameworks
 from ..tables import Column, Table, seconds
 from .agreement import difference
 from .candidates import CandidateError, Recipe, Repeated
-from .interval import FASTER, LOOKS, Interval, interval, judge
+from .interval import LOOKS, Interval, interval
 from .machine import describe_machine, machine_line
 from .progress import progress_line
 from .timing import Rounds, Runner, Timing, no_garbage_collection
+from .verdict import FASTER, judge
 
 MIN_ROUNDS = 10  # for calls so slow that the time limit allows fewer
 LONG = 2  # seconds; longer comparisons show progress
@@ -79,7 +82,7 @@ class Comparison(Table, Mapping):
 
     @property
     def grey_zone(self) -> float:
-        """The ratio that a verdict must exceed: the smallest effect, on top of the noise floor."""
+        """Its edge, the ratio that a verdict must exceed: noise floor and smallest effect."""
         return (1 + self.min_effect) * (1 + self.noise_floor)
 
     @property
@@ -99,7 +102,8 @@ class Comparison(Table, Mapping):
         verdict, is_open = judge(low, high, self.min_effect, self.noise_floor)
         price = break_even = None
         if own.build is not None:
-            price = max(0.0, own.build + sum(time - steady for time in own.warmup))
+            more = sum(time - steady * own.repeats for time in own.warmup)
+            price = max(0.0, own.build + more)
             if verdict == FASTER:
                 saved_a_call = steady * (exp(middle) - 1)
                 break_even = ceil(price / saved_a_call)
@@ -201,8 +205,8 @@ class Comparison(Table, Mapping):
 def log_speedup(own: Timing, base: Timing) -> Interval:
     """The interval of the logarithm of the baseline's time divided by the candidate's.
 
-    Of each round the geometric mean of its two times, so that twice as fast and twice as slow
-    are equally far from 0.
+    For each round it takes the geometric mean of the two times, so that twice as fast and twice
+    as slow are equally far from 0.
     """
     rounds = zip(base.first, base.second, own.first, own.second, strict=True)
     return interval(log(a / c * b / d) / 2 for a, b, c, d in rounds)
@@ -245,10 +249,11 @@ def compare(
         synchronize: Waits until a device has done what was asked of it. By default every
             framework that is loaded and can wait is asked to. JAX cannot: a candidate of JAX
             ends with `.block_until_ready()`.
-        progress: Whether to show on stderr how far it is; by default if that is a terminal, and
-            it takes long. Or a function that gets each text.
-        on_error: Gets the error of a candidate that raises before the first round; that
-            candidate is then left out. By default the error is raised.
+        progress: Whether to show on stderr how far it is. None: only in a terminal; the seconds
+            only if it takes longer than 2 s. Or a function that gets each text.
+        on_error: Gets the error of a candidate that fails while it is built or warmed up; it is
+            then left out. The baseline's error is always raised, and so is a later one. By
+            default every error is raised.
         clock: Returns seconds.
 
     Returns:

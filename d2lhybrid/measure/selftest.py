@@ -1,4 +1,4 @@
-"""Does `compare` tell the truth on this machine? Put it before questions with known answers.
+"""Does `compare` tell the truth on this machine? Ask it questions whose answers are known.
 
 Each question is asked many times, on the machine as it is and with all cores kept busy by other
 programs: a function against itself, and a loop against one that is known to be longer. Two
@@ -21,12 +21,13 @@ from timeit import timeit
 
 from ..tables import Column, text_table
 from .comparison import compare
-from .interval import FASTER, SLOWER, UNCLEAR
+from .verdict import FASTER, SLOWER, UNCLEAR
 
 TITLES = "runs right faster slower above_1 speed-up timeit off_by at_most longest"
 COLUMNS = [Column("", 20), Column("load", 5)]
 COLUMNS += [Column(title.replace("_", " ")) for title in TITLES.split()]
-# Keeps a core busy until its standard input ends: at the latest when this process does.
+# Keeps a core busy until its standard input closes, which happens at the latest when the parent
+# process ends.
 BUSY = """
 import os, sys, threading
 threading.Thread(target=lambda: os._exit(len(sys.stdin.read()))).start()
@@ -38,10 +39,10 @@ STEPS = (1030, 1050, 1100, 1500)
 def self_test(runs: int, report: Callable[[str], None] | None = None) -> str:
     """Ask all questions, `runs` times each (the first one twice as often); returns a table.
 
-    Its columns: how often the verdict was right, `faster` and `slower`; how often the estimate
-    lay above 1; the median of the estimates, the median of what `timeit` gives, how far an
-    estimate is off that in the median and at most; the longest comparison. `report` gets each
-    row as soon as it is known.
+    Its columns: the number of runs; how often the verdict was right, `faster` and `slower`; how
+    often the estimate lay above 1; the median of the estimates, the median of what `timeit`
+    gives, how far an estimate is off that in the median and at most; the longest comparison.
+    `report` gets each row as soon as it is known.
     """
     rows = []
 

@@ -13,8 +13,8 @@ from typing import Any
 from ..tables import Column, Table, seconds
 from .candidates import Recipe, Repeated
 from .comparison import Comparison, compare
-from .interval import UNCLEAR
 from .progress import progress_line
+from .verdict import UNCLEAR
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,9 @@ class Sweep(Table, Mapping):
     def labels(self) -> list[str]:
         """The candidates without the baseline, and without those that failed at some size."""
         others = [label for label in self._first if label != self.baseline]
-        return [label for label in others if all(label in one for one in self.values())]
+        return [
+            label for label in others if all(label in comparison for comparison in self.values())
+        ]
 
     def crossings(self) -> list[Crossing]:
         """Where verdicts change from faster to slower or back, candidate by candidate.
@@ -169,7 +171,9 @@ def sweep(
         A `Sweep`, a mapping from sizes to a `Comparison` each.
 
     Raises:
-        TypeError, ValueError, CandidateError: as `compare`, and for sizes that are no numbers.
+        ValueError: for sizes that are not numbers above 0.
+        TypeError: if `make_args` is not a function.
+        TypeError, ValueError, CandidateError: as `compare`.
     """
     if not callable(make_args):
         raise TypeError(f"make_args must be a function from a size to arguments, not {make_args!r}")
@@ -183,7 +187,7 @@ def sweep(
         for i, n in enumerate(sizes):
             args = make_args(n)
             args = args if isinstance(args, tuple) else (args,)
-            show_here = partial(_show_behind, f"size {n}, {i + 1} of {len(sizes)}: ", show)
+            show_here = partial(_show_prefixed, f"size {n}, {i + 1} of {len(sizes)}: ", show)
             done[n] = compare(candidates, *args, progress=show_here, **options)
             if not done[n].complete:
                 break
@@ -196,5 +200,5 @@ def sweep(
     return Sweep(done, complete=len(done) == len(sizes) and done[n].complete)
 
 
-def _show_behind(prefix, show, text):
+def _show_prefixed(prefix, show, text):
     show(text and prefix + text)

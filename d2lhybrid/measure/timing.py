@@ -12,12 +12,12 @@ from itertools import repeat
 from random import Random
 
 from .candidates import Recipe, Repeated, blamed_on
-from .coldness import PROCESS
+from .coldness import THIS_PROCESS
 
 BLOCK = 0.3e-3  # seconds: 1000 times what the clock needs, far below a scheduler's time slice
 SHORT = 3e-6  # seconds: what takes less cannot be timed by a single call
 LONG_CALL = 5e-3  # seconds: beside such a call it costs nothing to fill the caches
-MAX_CALLS = 2**16  # in one block: a clock that sees nothing then will never see anything
+MAX_CALLS = 2**16  # in one block: if the clock shows no time after so many, it never will
 MIN_WARMUP, MAX_WARMUP, LONG_WARMUP = 3, 20, 0.05  # calls, calls, seconds
 
 
@@ -25,12 +25,13 @@ MIN_WARMUP, MAX_WARMUP, LONG_WARMUP = 3, 20, 0.05  # calls, calls, seconds
 class Timing:
     """What was measured of one candidate; all times in seconds."""
 
-    first: tuple[float, ...]  # one call's time, for each round
-    second: tuple[float, ...]  # the same once more: two blocks in every round
+    first: tuple[float, ...]  # one call's time in one of the two blocks of each round
+    second: tuple[float, ...]  # in the other block; which of them ran earlier is random
     calls: int  # so many calls made a block
     warmup: tuple[float, ...]  # the times of the calls before the first round
     build: float | None = None  # what a recipe took to build
     built_in: str = ""  # whether process and caches were cold then
+    repeats: int = 1  # of `repeated`: so many calls share each time in `warmup`
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,13 @@ class Runner:
         self.warmup, self.result = self._warmed_up()
         self.fastest = min(self.warmup)
         # only now: torch.compile compiles in the first calls
-        self.built_in = PROCESS.of(self.function, before) if before else ""
+        self.built_in = THIS_PROCESS.of(self.function, before) if before else ""
 
     def _built(self, candidate):
         """What is called; for a recipe also the seconds of building, and what was there before."""
         if not isinstance(candidate, Recipe):
             return candidate, None, None
-        before = PROCESS.before()
+        before = THIS_PROCESS.before()
         start = self._now()
         with blamed_on(self.label):
             built = candidate.build()
@@ -115,8 +116,8 @@ class Runner:
     def measure(self, plan: Plan) -> float:
         """Seconds a call: the mean over one block, begun with the calls that are not timed.
 
-        One such call brings the function's own data into the caches. Without it, a block behind
-        a block of the same function would be the faster one. A long call does not need it.
+        One such call brings the function's own data into the caches. Without it, a block that
+        follows a block of the same function would seem faster. A long call does not need it.
         """
         took = self._block(plan)
         if took <= 0:
@@ -147,8 +148,8 @@ class Rounds:
     """The times of several runners, round by round. `len` counts the whole rounds.
 
     A round has two blocks of each runner, all in random order. Why two? If only the baseline
-    came twice, as its own control, it would more often run behind itself and find its data in
-    the caches, and so seem faster.
+    came twice, as its own control, it would more often follow itself, find its data in the
+    caches, and so seem faster.
     """
 
     def __init__(self, runners: list[Runner], baseline: Runner):
@@ -178,7 +179,13 @@ class Rounds:
         columns = iter(tuple(times[: len(self)]) for _, times in self._columns)
         return {
             runner.label: Timing(
-                first, second, plan.calls, runner.warmup, runner.build, runner.built_in
+                first,
+                second,
+                plan.calls,
+                runner.warmup,
+                runner.build,
+                runner.built_in,
+                runner.times,
             )
             for (runner, plan), first, second in zip(
                 self.plans.items(), columns, columns, strict=True
@@ -210,7 +217,7 @@ def fit_blocks(runners: list[Runner], baseline: Runner) -> dict[Runner, Plan]:
 
 @contextmanager
 def no_garbage_collection():
-    """Keep the collector from running in somebody's block, like `timeit`."""
+    """Keep the garbage collector from running during a block, like `timeit`."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -9,7 +9,7 @@ from d2lhybrid.measure.coldness import Coldness
 
 
 def test_whether_the_process_was_cold(clock, monkeypatch):
-    monkeypatch.setattr(timing, "PROCESS", Coldness())
+    monkeypatch.setattr(timing, "THIS_PROCESS", Coldness())
 
     class Compiled:
         def __call__(self):
@@ -28,7 +28,7 @@ def test_whether_the_compilers_cache_was_cold(clock, monkeypatch):
     stats, inductor = {"unique_graphs": 2}, {"fxgraph_cache_hit": 3, "fxgraph_cache_miss": 5}
     dynamo = SimpleNamespace(counters={"stats": stats, "inductor": inductor})
     monkeypatch.setitem(sys.modules, "torch._dynamo.utils", dynamo)
-    monkeypatch.setattr(timing, "PROCESS", Coldness())
+    monkeypatch.setattr(timing, "THIS_PROCESS", Coldness())
 
     def compiling(counter):
         def build():

@@ -12,9 +12,9 @@ import torch
 from measure_helpers import Clock, built, example, fails, restless
 
 from d2lhybrid import CandidateError, Comparison, compare, get_net, recipe, repeated
-from d2lhybrid.measure.interval import FASTER, SLOWER, UNCLEAR
 from d2lhybrid.measure.machine import describe_machine
 from d2lhybrid.measure.timing import Timing
+from d2lhybrid.measure.verdict import FASTER, SLOWER, UNCLEAR
 from d2lhybrid.tables import seconds
 
 SPEEDS = [

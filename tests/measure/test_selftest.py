@@ -11,7 +11,7 @@ from math import exp
 import pytest
 
 from d2lhybrid.measure import selftest
-from d2lhybrid.measure.interval import FASTER, SLOWER
+from d2lhybrid.measure.verdict import FASTER, SLOWER
 
 
 def test_the_self_test_counts_right():

@@ -8,7 +8,8 @@ import pytest
 from measure_helpers import restless
 
 from d2lhybrid import compare, recipe, repeated
-from d2lhybrid.measure.interval import FASTER, LOOKS, UNCLEAR
+from d2lhybrid.measure.interval import LOOKS
+from d2lhybrid.measure.verdict import FASTER, UNCLEAR
 
 
 def test_a_clear_answer_ends_at_the_first_look(clock):
@@ -74,11 +75,11 @@ def test_the_order_is_random_and_every_round_is_whole(clock):
     assert random.random() == expected  # the program's own generator was left alone
     calls = order[-8 * result.rounds :: 2]  # each block: one call untimed, one timed
     rounds = list(zip(*[iter(calls)] * 4, strict=True))
-    assert {tuple(sorted(one)) for one in rounds} == {("a", "a", "b", "b")}
+    assert {tuple(sorted(labels)) for labels in rounds} == {("a", "a", "b", "b")}
     assert len(set(rounds)) == 6
 
 
-def test_to_run_behind_itself_is_no_advantage(clock):
+def test_to_follow_itself_is_no_advantage(clock):
     # The first call after another function finds cold caches and takes twice as long.
     last = None
 
@@ -132,3 +133,26 @@ def test_many_calls_in_one_share_its_time(clock):
         result = compare({"one": clock.work(1e-3), "loop": loop}, clock=clock)
         assert result["loop"].median == pytest.approx(1e-3)
         assert result["loop"].verdict == UNCLEAR
+
+
+def test_many_calls_in_one_are_no_price(clock):
+    many = repeated(clock.work(8e-3), 16)
+
+    def build():
+        clock.now += 2.0
+        return many
+
+    result = compare({"one": clock.work(1e-3), "loop": recipe(build)}, clock=clock)
+    assert result["loop"].price == pytest.approx(2.0)
+    assert result["loop"].break_even == pytest.approx(2.0 / 0.5e-3, abs=1)
+
+
+def test_slow_first_calls_of_many_in_one_are_paid_in_seconds_of_waiting(clock):
+    first = iter([1.0])
+
+    def run():
+        clock.now += next(first, 16e-3)
+
+    loop = recipe(lambda: repeated(run, 16))
+    result = compare({"one": clock.work(2e-3), "loop": loop}, clock=clock)
+    assert result["loop"].price == pytest.approx(1.0 - 16e-3)
