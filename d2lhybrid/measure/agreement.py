@@ -1,6 +1,6 @@
 """Do two programs compute the same, up to the rounding errors of their number format?
 
-Notebook 06 asks this of every program; torch.testing.assert_close is what the field uses.
+Notebook 06 asks this of every program; the usual tool is torch.testing.assert_close.
 """
 
 import cmath

@@ -34,7 +34,7 @@ class Repeated:
 
 
 def repeated(function: Callable, times: int) -> Repeated:
-    """A candidate for `compare` one call of which is `times` calls, so that its time is shared.
+    """A candidate for `compare` whose one call does `times` calls, which share its time.
 
     For what can only be timed inside another language: a loop in C, of which the Python around
     it is then a small part. TypeError if `function` is not callable, ValueError if `times` is

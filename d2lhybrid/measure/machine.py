@@ -9,7 +9,7 @@ from .. import __version__, frameworks
 
 
 def describe_machine(*args: Any) -> dict[str, Any]:
-    """A dict, ready for JSON: date, processor, threads, device, gradients, versions.
+    """A dict for JSON: date, system, processor, cores, threads, device, gradients, versions.
 
     `args` are the arguments of the call that is measured; those with a `.device` are listed.
     Frameworks are mentioned if they are loaded; this function loads none.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 def progress_line(progress: bool | Callable[[str], None] | None) -> Callable[[str], None]:
-    """A function that shows a text on stderr in place of its last one; '' wipes it.
+    """A function that shows a text on stderr in place of the previous one; '' erases it.
 
     With `progress` None it shows something only in a terminal, so that nothing of it is ever
     stored in a notebook; with False nothing. A function is used as it is: it gets each text, and
