@@ -11,7 +11,7 @@ from typing import Protocol
 
 import networkx
 
-from .program import SYMBOLS, straight_line
+from .program import SIGNS, straight_line
 
 
 class HasFlow(Protocol):
@@ -24,9 +24,9 @@ class HasFlow(Protocol):
 def data_flow(program: str | Callable | HasFlow) -> networkx.DiGraph:
     """Who feeds whom in a program's text, in a function, or in what has a method `flow()`.
 
-    Of a text the main part is read, and its numbers are the inputs. Of a function the source is
-    read, and its parameters and numbers are the inputs. A call of another function is one
-    operation. What has a method `flow()` is asked for its own graph.
+    From a text it reads the main part; its numbers are the inputs. From a function it reads the
+    source; its parameters and numbers are the inputs. A call of another function is one
+    operation. An object with `flow()` returns its own graph.
 
     Returns a directed graph with an arrow from each value to what is computed from it. Its nodes
     are added in the order of computing. Each has a `label` (`a`, `1`, `+`, `add`), a `kind`
@@ -53,9 +53,10 @@ def _read_function(function):
             f"flow(), got {function!r}"
         )
     definition = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    has_docstring = ast.get_docstring(definition) is not None
     arguments = definition.args
     parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return [parameter.arg for parameter in parameters], definition.body
+    return [parameter.arg for parameter in parameters], definition.body[has_docstring:]
 
 
 def _read_text(text):
@@ -97,8 +98,8 @@ class _Walk:
                 return self.node_of[name]
             case ast.Constant(value=value):
                 return self.add_node(str(value), "input")
-            case ast.BinOp(left, op, right) if type(op) in SYMBOLS:
-                label, operands = SYMBOLS[type(op)], [left, right]
+            case ast.BinOp(left, op, right) if type(op) in SIGNS:
+                label, operands = SIGNS[type(op)], [left, right]
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 label, operands = "-", [operand]
             case ast.Call(func=ast.Name(id=label), args=operands, keywords=[]):
@@ -111,6 +112,6 @@ class _Walk:
 def _refuse(node):
     first_line = ast.unparse(node).splitlines()[0]
     raise ValueError(
-        f"line {node.lineno}: no data flow is known for `{first_line}`, only for assignments to a "
-        "name, `return`, calls with positional arguments, + - *, and names that have a value"
+        f"line {node.lineno}: cannot follow `{first_line}`, only assignments to a name, `return`, "
+        "calls with positional arguments, + - *, and names that have a value"
     )

@@ -12,8 +12,8 @@ once. It is made of
     del e, f
     print(...)          with expressions for arguments
 
-In such a program an expression cannot fail and does nothing besides computing its value, so it
-may be computed earlier, later or not at all; and only the program itself can look at a name.
+In such a program an expression cannot fail and only computes its value, so it may be computed
+earlier, later or not at all; and no code outside the program reads its names.
 Every other program is refused: a compiler must never guess.
 """
 
@@ -24,7 +24,7 @@ from contextlib import redirect_stdout
 from copy import deepcopy
 
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
-SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 
 # The running example ------------------------------------------------------------------------
@@ -283,5 +283,5 @@ def substitute(text: str) -> str:
     return as_text(program)
 
 
-# What earlier versions called two of them.
+# Two names of earlier versions, which saved copies of notebooks still import.
 fold_constants, drop_unused = fold_constants_text, drop_unused_text

@@ -41,6 +41,17 @@ def test_data_flow_of_a_function():
     assert edges == [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (5, 6)]
 
 
+def with_a_docstring(a):
+    """Says what it does."""
+    return a + 1
+
+
+def test_a_docstring_computes_nothing():
+    nodes, edges = look(data_flow(with_a_docstring))
+    assert [label for label, *_ in nodes] == ["a", "1", "+"]
+    assert edges == [(0, 2), (1, 2)]
+
+
 def test_data_flow_of_operators():
     nodes, edges = look(data_flow(of_all_kinds))
     assert [label for label, *_ in nodes] == ["a", "-", "2", "*", "+", "1", "-"]
@@ -111,12 +122,12 @@ def with_a_function_inside(a):
 
 
 REFUSED = [  # function, the line and the words in the error
-    (with_a_loop, "line 2: no data flow is known for `for _ in a:`"),
-    (with_a_division, "line 2: no data flow is known for `a / b`"),
-    (with_a_not, "line 2: no data flow is known for `not a`"),
-    (with_a_global, "line 2: no data flow is known for `DEPTH`"),
-    (with_a_keyword, r"line 2: no data flow is known for `add\(a, b=b\)`"),
-    (with_a_function_inside, r"line 2: no data flow is known for `def inner\(\):`"),
+    (with_a_loop, "line 2: cannot follow `for _ in a:`"),
+    (with_a_division, "line 2: cannot follow `a / b`"),
+    (with_a_not, "line 2: cannot follow `not a`"),
+    (with_a_global, "line 2: cannot follow `DEPTH`"),
+    (with_a_keyword, r"line 2: cannot follow `add\(a, b=b\)`"),
+    (with_a_function_inside, r"line 2: cannot follow `def inner\(\):`"),
 ]
 
 
@@ -127,7 +138,7 @@ def test_data_flow_refuses_what_it_cannot_follow(function, reason):
 
 
 def test_data_flow_refuses_a_test_of_its_own():
-    with pytest.raises(ValueError, match="no data flow"):
+    with pytest.raises(ValueError, match="cannot follow"):
         data_flow(test_data_flow_of_a_text)
 
 
