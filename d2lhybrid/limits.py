@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .hybrid.compiler import CompiledGraph
+from .hybrid.inputs import admitted
 from .hybrid.recorder import trace
 from .hybrid.toolchain import c_text, load_function
 from .measure.candidates import repeated
@@ -15,8 +16,8 @@ from .measure.candidates import repeated
 TIMES = 16  # repetitions in one call: the call from Python is then a small part
 
 
-def remembered(compiled):
-    """A function that returns the compiled graph's result, computed again only for a new input.
+def remembered(function):
+    """The function of a tensor, which is called again only for a new input.
 
     A tensor counts as a new input after it was written to.
     """
@@ -26,7 +27,7 @@ def remembered(compiled):
         nonlocal last, version, result
         now = None if x.is_inference() else x._version  # writes to an inference tensor do not count
         if x is not last or now != version:
-            last, version, result = x, now, compiled(x)
+            last, version, result = x, now, function(x)
         return result
 
     return result_of
@@ -35,17 +36,26 @@ def remembered(compiled):
 def c_loop(net: Callable, x: Any) -> Any:
     """A candidate for `compare`: what `hybridize` makes of a network, called in a loop in C.
 
-    `x` is an input, (n, features); the candidate may be compared on others.
+    `x` is an input, (n, features); the candidate may be compared on others. ValueError unless the
+    network returns one tensor.
     """
     compiled = CompiledGraph(trace(net, x))
+    if compiled.graph.container:
+        kind = compiled.graph.container.__name__
+        raise ValueError(f"c_loop needs a network that returns one tensor, and it returns a {kind}")
     repeat = load_function(compiled.source + c_text("loop.c"), "repeat")
     repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
-    result_of = remembered(compiled)
+
+    @remembered
+    def prepared(x):
+        x = admitted(x)
+        return x, compiled.batch([x.shape]), compiled(x)
 
     def run(x):
-        result = result_of(x)
-        repeat(TIMES, len(x), x.data_ptr(), result.data_ptr(), compiled.table)
-        return result
+        x, n, y = prepared(x)
+        if repeat(TIMES, n, x.data_ptr(), y.data_ptr(), compiled.table):
+            raise MemoryError(f"there is no memory for a batch of {n}")
+        return y
 
     return repeated(run, TIMES)
 
@@ -63,7 +73,7 @@ def reading(net: Callable, x: Any) -> Any:
     repeat.restype = ctypes.c_float
     count = len(compiled.parameters)
     sizes = (ctypes.c_ssize_t * count)(*[tensor.numel() for tensor in compiled.parameters])
-    result_of = remembered(compiled)
+    result_of = remembered(lambda x: compiled(admitted(x)))
 
     def run(x):
         repeat(TIMES, count, compiled.table, sizes)

@@ -38,11 +38,41 @@ def test_a_limit_repeats_in_c(limit, monkeypatch):
     assert (asked, candidate.times) == ([TIMES], TIMES)
 
 
+@pytest.mark.parametrize("limit", [c_loop, reading])
+def test_a_limit_reads_only_what_c_can_read(limit):
+    net, x = get_net(), torch.ones(512, 2).T
+    run = limit(net, torch.ones(2, 512)).function
+    assert torch.allclose(run(x), net(x), atol=1e-5)
+    with pytest.raises(TypeError, match="float32"):
+        run(torch.ones(2, 512, dtype=torch.float64))
+
+
+def test_the_loop_in_c_needs_one_output():
+    with pytest.raises(ValueError, match="returns one tensor, and it returns a tuple"):
+        c_loop(lambda x: (x + 1, x * 2), torch.ones(2, 3))
+
+
+def test_the_loop_in_c_may_have_no_batch():
+    x = torch.arange(3.0)
+    assert torch.equal(c_loop(lambda x: x * 2, x).function(x), x * 2)
+
+
+def test_the_loop_in_c_says_where_there_is_no_memory(monkeypatch):
+    monkeypatch.setattr(limits, "load_function", lambda source, name: fails_in_c)
+    run = c_loop(get_net(), torch.ones(2, 512)).function
+    with pytest.raises(MemoryError, match="a batch of 2"):
+        run(torch.ones(2, 512))
+
+
+def fails_in_c(*arguments):
+    return 1
+
+
 def test_a_result_is_remembered_until_the_input_changes():
     calls = []
     result_of = remembered(lambda x: calls.append(x) or len(calls))
     x, y = torch.ones(3), torch.ones(3)
-    assert [result_of(one) for one in (x, x, y, y, x)] == [1, 1, 2, 2, 3]
+    assert [result_of(tensor) for tensor in (x, x, y, y, x)] == [1, 1, 2, 2, 3]
     x += 1
     assert [result_of(x), result_of(x)] == [4, 4]
 
