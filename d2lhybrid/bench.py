@@ -23,12 +23,12 @@ def compare_ways(
 
     The baseline is the network as it comes, eager, with gradients; everything else runs without.
     What is not installed does not take part, and what fails is left out; `report` gets a line
-    about it. `options` go to `compare`.
+    about it. `options` go to `compare`; with an `on_error` of its own, the caller gets the errors
+    and `report` stays silent.
     """
-
     failed = []
     show = progress_line(options.pop("progress", None))  # made here, where nothing is muted
-    options |= {"time_limit": time_limit, "progress": show, "on_error": failed.append}
+    options = {"on_error": failed.append, **options, "time_limit": time_limit, "progress": show}
     with muted():
         answer = sweep(ways(get_net()), random_input, batches, **options)
     for error in failed:
@@ -47,7 +47,7 @@ def ways(net):
 
 
 def our_ways(net):
-    """What our own compiler makes of it, and what limits that; the least possible is last."""
+    """What our own compiler makes of it, and what limits that; the lowest limit is last."""
     x = random_input()
     return {
         "hybridize": recipe(lambda: hybridize(net, x)),
@@ -57,5 +57,8 @@ def our_ways(net):
 
 
 def bench(*args, **options):
-    """What earlier versions called `compare_ways`. It returned the comparisons alone."""
+    """`compare_ways` in earlier versions, which saved copies of notebooks still import.
+
+    It returns the comparisons alone.
+    """
     return [*compare_ways(*args, **options).values()]

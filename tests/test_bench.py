@@ -70,3 +70,12 @@ def test_the_bench_leaves_out_what_fails_and_builds_nothing_twice(monkeypatch, c
     assert built == ["b", "c"] * 2  # once for each size
     said = "left out: candidate 'broken' raised ZeroDivisionError: by zero\n"
     assert capsys.readouterr() == (said, "")
+
+
+def test_a_callers_on_error_gets_the_errors(monkeypatch, capsys):
+    clock, errors = Clock(), []
+    ways = {"a": clock.work(1e-3), "broken": recipe(fails), "c": clock.work(1e-3)}
+    monkeypatch.setattr(bench, "ways", lambda net: ways)
+    bench.compare_ways([1], clock=clock, on_error=errors.append)
+    assert [error.label for error in errors] == ["broken"]
+    assert capsys.readouterr().out == ""
