@@ -4,8 +4,8 @@
 // Run it:   ./run net.pt < rows.txt
 // Time it:  ./run net.pt 1000 < rows.txt
 //
-// It reads numbers, 512 for each row, and prints the results, or the mean time of a call: seconds
-// of the processor.
+// It reads numbers, 512 for each row, and prints the results, or with a number of calls the mean
+// time of a call instead, in seconds of processor time.
 
 #include <ATen/Parallel.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
@@ -36,6 +36,10 @@ Network package(const std::string &path)
 
 int main(int count, char **words)
 {
+    if (count != 2 && count != 3) {
+        std::cerr << "usage: run FILE.pt [CALLS] < rows.txt\n";
+        return 1;
+    }
     torch::NoGradGuard no_gradients;
     at::set_num_threads(1);
     const std::string path = words[1];
