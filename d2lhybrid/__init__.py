@@ -18,9 +18,9 @@ _NAMES = {
     "frameworks.pytorch": "reset_compiler",
     "hybrid.codegen": "PRELUDE c_source python_function python_source",
     "hybrid.compiler": "hybridize",
-    "hybrid.graph": "Graph Node UnsupportedOperation",
-    "hybrid.guard": "GUARD",
-    "hybrid.operations": "OPERATIONS",
+    "hybrid.graph": "Graph Node",
+    "hybrid.guard": "GUARD_SOURCE",
+    "hybrid.operations": "OPERATIONS UnsupportedOperation",
     "hybrid.passes": "memory_bytes optimise",
     "hybrid.recorder": "RecordingError trace",
     "hybrid.toolchain": "CompilationFailed CompilerNotFound compiler_flags find_compiler "
@@ -39,8 +39,13 @@ _NAMES = {
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-# Names and modules of earlier versions, which saved copies of notebooks still import.
-_EARLIER = {"plot_roads": "plot_measures", "plot_verdicts": "plot_outcomes"}
+# Names of earlier versions, which saved copies of notebooks still import -> what they are now.
+_EARLIER = {
+    "GUARD": "GUARD_SOURCE",
+    "plot_roads": "plot_measures",
+    "plot_verdicts": "plot_outcomes",
+}
+# Modules of earlier versions: `import d2lhybrid.agreement` finds earlier/agreement.py.
 __path__.append(f"{__path__[0]}/earlier")
 
 __all__ = [*_HOME, "__version__"]

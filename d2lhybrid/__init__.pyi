@@ -23,10 +23,12 @@ from .hybrid.compiler import hybridize as hybridize
 from .hybrid.graph import (
     Graph as Graph,
     Node as Node,
+)
+from .hybrid.guard import GUARD_SOURCE as GUARD_SOURCE
+from .hybrid.operations import (
+    OPERATIONS as OPERATIONS,
     UnsupportedOperation as UnsupportedOperation,
 )
-from .hybrid.guard import GUARD as GUARD
-from .hybrid.operations import OPERATIONS as OPERATIONS
 from .hybrid.passes import (
     memory_bytes as memory_bytes,
     optimise as optimise,

@@ -83,7 +83,7 @@ from d2lhybrid.hybrid.recorder import RecordingError
 from d2lhybrid.hybrid.toolchain import CompilerNotFound, find_compiler, flags
 from d2lhybrid.hybrid.toolchain import CompilerNotFound, load
 from d2lhybrid.limits import c_loop, reading
-from d2lhybrid import plot_roads, plot_verdicts
+from d2lhybrid import GUARD, plot_roads, plot_verdicts
 from d2lhybrid.program import as_text, names_in, straight_line
 from d2lhybrid.program import drop_unused as drop_unused_names
 from d2lhybrid.program import fold_constants as fold_text

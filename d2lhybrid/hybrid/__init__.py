@@ -16,6 +16,8 @@
     backend     the compiler as a backend of torch.compile                         09
 
 A new operation is one entry in `operations.OPERATIONS`. If C has no function for it, write one in
-c/prelude.c; if torch has other names for the operation, add them to `recorder.SYNONYMS`. A new pass
-is a function in `passes`, and is called by `optimise`.
+c/prelude.c; if torch has other names for the operation, add them to `recorder.SYNONYMS`. A graph
+keeps no options: for an operation that has some, such as the `dim` of softmax, name them in
+`recorder.OPTIONS`, and in `recorder.WITHOUT_EFFECT` the one value that is admitted. A new pass is a
+function in `passes`, and is called by `optimise`.
 """

@@ -13,7 +13,7 @@ from .compiler import CompiledGraph
 from .graph import Node
 from .inputs import admitted
 from .operations import BATCH
-from .recorder import record
+from .recorder import record_nodes
 
 
 def backend(graph_module: torch.fx.GraphModule, example_inputs: list) -> Callable:
@@ -31,11 +31,13 @@ def backend(graph_module: torch.fx.GraphModule, example_inputs: list) -> Callabl
     ]
     batch = batch_of(examples)
     inputs = [input_for(*pair, batch) for pair in zip(placeholders, examples, strict=True)]
-    compiled = CompiledGraph(record(graph_module, inputs))
-    tensors = [i for i, one in enumerate(inputs) if isinstance(one, Node) and one.op == "input"]
+    compiled = CompiledGraph(record_nodes(graph_module, inputs))
+    tensors = [
+        i for i, given in enumerate(inputs) if isinstance(given, Node) and given.op == "input"
+    ]
 
     def run(*values):
-        return compiled(*[admitted(values[i]) for i in tensors])
+        return compiled(*[admitted(values[i], "an input or a parameter") for i in tensors])
 
     return run
 
@@ -48,25 +50,26 @@ def batch_of(examples):
     first, others = [], set()
     for example in examples:
         if isinstance(example, torch.Tensor):
-            symbols = [*map(symbol, example.shape)]
+            symbols = [*map(size_symbol, example.shape)]
             start = 1 if example.dim() > 1 else 0  # a vector has no batch
             first += symbols[:start]
             others.update(symbols[start:])
-    return next((one for one in first if one is not None and one not in others), None)
+    return next((size for size in first if size is not None and size not in others), None)
 
 
-def symbol(number):
+def size_symbol(number):
+    """The symbol of sympy's that torch.compile has for a size; None for a fixed size."""
     return number.node.expr if isinstance(number, torch.SymInt) else None
 
 
 def input_for(placeholder, example, batch):
     """The node for an input of the graph, from an example of it; a number is returned itself."""
     if isinstance(example, torch.Tensor):
-        varies = batch is not None and example.dim() > 1 and symbol(example.shape[0]) == batch
+        varies = batch is not None and example.dim() > 1 and size_symbol(example.shape[0]) == batch
         rest = example.shape[1:] if varies else example.shape
         # int() makes torch.compile guard the size: for another one it compiles again.
         shape = (BATCH,) * varies + tuple(map(int, rest))
         return Node("input", name=placeholder.name, shape=shape, dtype=example.dtype)
-    if batch is not None and symbol(example) == batch:
+    if batch is not None and size_symbol(example) == batch:
         return Node("batch", name=placeholder.name)  # a graph that computes with it is refused
     return int(example) if isinstance(example, torch.SymInt) else float(example)

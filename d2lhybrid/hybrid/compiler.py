@@ -30,13 +30,13 @@ PLAIN = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults a
 
 # Held while a network is recorded and compiled, so that one thread at a time does this. It can be
 # taken again by the thread that holds it, because a recording may run code that records. A fork
-# waits for it: else the child would wait for ever, for a thread that it does not have.
-RECORDING = RLock()
+# waits for it: otherwise the child would wait forever for a thread that exists only in the parent.
+RECORDING_LOCK = RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=RECORDING.acquire,
-        after_in_parent=RECORDING.release,
-        after_in_child=RECORDING.release,
+        before=RECORDING_LOCK.acquire,
+        after_in_parent=RECORDING_LOCK.release,
+        after_in_child=RECORDING_LOCK.release,
     )
 
 
@@ -62,8 +62,8 @@ def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
         A HybridNet, which is called as the network is.
 
     Raises:
-        RecordingError: `trace` raises it; or the recording does not compute what the network
-            does; or it uses a tensor that could be replaced without being noticed.
+        RecordingError: As for `trace`; or if the recording does not compute what the network
+            does, or uses a tensor that could be replaced without being noticed.
         UnsupportedOperation: The network needs an operation that is not in OPERATIONS.
         ValueError: The shapes do not fit.
         TypeError: There is no example, or one that is not as described above.
@@ -125,7 +125,7 @@ class CompiledGraph:
         n = self.batch([tensor.shape for tensor in inputs])
         results = [torch.empty(shape, **PLAIN) for shape in self.result_shapes(n)]
         tensors = [*inputs, *results]
-        if not all(map(is_readable, tensors)):  # so it is within some of torch's transformations
+        if not all(map(is_readable, tensors)):  # as inside some of torch's transformations: vmap
             raise RuntimeError("an input, or a new tensor, has no numbers in memory")
         if self.call_forward(n, addresses_of(tensors), self.table):
             raise MemoryError(f"there is no memory for a batch of {n}")
@@ -136,10 +136,10 @@ class HybridNet:
     """A compiled network, called as the network is. `hybridize` makes it.
 
     `graph` is what was recorded, after all passes; `source` is the C function; `guard` lists what
-    is asked before each call, to make sure that all is as it was; `holds()` asks the part of that
-    which is about the network. These four belong to inputs of the last call's shape. Where
-    something is not as it was, the network is recorded again; `compilations` counts the different
-    C functions. A copy, or what comes out of a pickle, is compiled when it is first used.
+    is asked before each call, to make sure that nothing has changed; `holds()` asks the part of
+    that which is about the network. These four belong to inputs of the last call's shape. Where
+    something has changed, the network is recorded again; `compilations` counts the different C
+    functions. A copy, or what comes out of a pickle, is compiled when it is first used.
     """
 
     # Python looks up `__call__` in the class. The slot there returns what this object stores in it,
@@ -174,7 +174,7 @@ class HybridNet:
     def _compiled_for(self, inputs):
         """Find, or make, the compiled graph for these inputs, and put its guard in front."""
         features = tuple((tensor.dim(), tensor.shape[tensor.dim() > 1 :]) for tensor in inputs)
-        with RECORDING:
+        with RECORDING_LOCK:
             guarded = self._guarded.get(features)
             if guarded is None or not guarded.holds():
                 guarded = self._guarded[features] = self._record(inputs)
@@ -203,7 +203,7 @@ class HybridNet:
         return guarded
 
     def _compare(self, graph, guarded, inputs):
-        """RecordingError where torch, by the graph, computes something else than the network.
+        """Raise RecordingError if running the graph in torch gives another result than the network.
 
         This happens where Python asks a symbol something that it cannot refuse, such as type(x).
         While the network is being changed, the two may differ for that reason.
@@ -265,10 +265,17 @@ def random_inputs(shapes):
     return [torch.rand(shape, generator=chance, **PLAIN) for shape in shapes]
 
 
-def agree(one, other):
-    """Whether two results of a network are the same, up to errors of rounding."""
-    if isinstance(one, (tuple, list)):
-        return type(one) is type(other) and len(one) == len(other) and all(map(agree, one, other))
-    if not isinstance(other, torch.Tensor) or (one.shape, one.dtype) != (other.shape, other.dtype):
+def agree(ours, theirs):
+    """Whether two results of a network are the same, up to errors of rounding.
+
+    This is coarser than `measure.agreement.difference`, which this wing does not import: it looks
+    for another program, and not for lost digits.
+    """
+    if isinstance(ours, (tuple, list)):
+        same_kind = type(ours) is type(theirs) and len(ours) == len(theirs)
+        return same_kind and all(map(agree, ours, theirs))
+    if not isinstance(theirs, torch.Tensor):
         return False
-    return torch.allclose(one, other, rtol=1e-3, atol=1e-5, equal_nan=True)
+    if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
+        return False
+    return torch.allclose(ours, theirs, rtol=1e-3, atol=1e-5, equal_nan=True)

@@ -23,7 +23,7 @@ HEADER = """\
    Outputs:     {outputs}
    Parameters:  {parameters}
 
-   `parameters` points to the parameters, in this order. In weights.bin they lie one behind the
+   `parameters` points to the parameters, in this order. In weights.bin they lie one after the
    other, as little-endian float32. Returns 0, or 1 where there is no memory. */
 {signature};
 
@@ -53,11 +53,11 @@ def export(graph: Graph, source: str, folder: str | Path) -> Path:
 
     net.c        the network, as one C function
     net.h        its declaration, its sizes, and what its parameters are
-    weights.bin  the parameters as they are now, one behind the other: little-endian float32
+    weights.bin  the parameters as they are now, one after the other: little-endian float32
     main.c       a program around it, from text to text; its first lines say how to build it
 
     Returns the folder's `Path`. ValueError unless the graph takes one tensor, and where that has a
-    batch, each output has one, too: `main` prints the outputs of a row one behind the other.
+    batch, each output has one, too: `main` prints the outputs of a row one after the other.
     """
     header, folder = c_header(graph), Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .names import UniqueNames
-from .operations import BATCH, OPERATIONS, reserved_names
+from .operations import (
+    BATCH,
+    OPERATIONS,
+    UnsupportedOperation as UnsupportedOperation,  # it was defined here in earlier versions
+    operation_names,
+)
 
 if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
-
-
-class UnsupportedOperation(NotImplementedError):
-    """The program needs an operation that this compiler does not have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,10 @@ class Node:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many numbers a tensor holds: for each row of the batch, and without a batch."""
+        """How many numbers a tensor holds: (for each row of the batch, without a batch).
+
+        One of the two is 0: [n, 256] gives (256, 0), and [256] gives (0, 256).
+        """
         if BATCH in self.shape:
             return prod(self.shape[1:]), 0
         return 0, prod(self.shape)
@@ -79,7 +83,7 @@ class Graph:
 
     name: str
     inputs: tuple[Node, ...]  # in the order of the arguments
-    nodes: tuple[Node, ...]  # all others, each behind those that it reads
+    nodes: tuple[Node, ...]  # all others, each after those that it reads
     outputs: tuple[Node, ...]  # a node may be returned several times
     container: type | None = None  # tuple or list, where the program returns one
 
@@ -100,7 +104,7 @@ class Graph:
         return self.container(results) if self.container else next(iter(results))
 
     def bind(self, **values: torch.Tensor | Real) -> Graph:
-        """The graph with inputs set for good, by name: numbers, or tensors without a batch.
+        """The graph with some inputs fixed, by name: numbers, or tensors without a batch.
 
         TypeError for a value of another type or shape, or for a name that no input has.
         """
@@ -194,7 +198,7 @@ class Graph:
     @cached_property
     def names(self) -> dict[Node, str]:
         """node -> its name in printed and generated text. A number has no name."""
-        names, numbers, unique = {}, count(1), UniqueNames(reserved_names())
+        names, numbers, unique = {}, count(1), UniqueNames(operation_names())
         for node in (*self.inputs, *self.nodes):
             if node.op != "constant" or node.shape is not None:
                 # the parameter 0.weight becomes weight_0
@@ -204,8 +208,8 @@ class Graph:
 
     @cached_property
     def copies(self) -> dict[Node, str]:
-        """Output -> the name of its copy, for each that is not computed: C has to copy it."""
-        unique = UniqueNames([*reserved_names(), *self.names.values()])
+        """Output -> the name of its copy, if it is an input or a constant, which C has to copy."""
+        unique = UniqueNames([*operation_names(), *self.names.values()])
         return {
             node: unique(f"{self.names[node]}_copy")
             for node in self.results

@@ -1,4 +1,4 @@
-"""The guard in front of a compiled program: it asks at each call whether all is as it was.
+"""The guard in front of a compiled program: it asks at each call whether anything has changed.
 
 Explained in notebook 09; torch.compile's guards do the same. The questions are asked in C, by
 c/guard.c, which gets what it needs in the three structures below.
@@ -17,7 +17,7 @@ from .inputs import READABLE
 from .toolchain import c_text, load_library
 from .witness import Witness
 
-GUARD = c_text("guard.c")
+GUARD_SOURCE = c_text("guard.c")
 
 # What guard.c needs of Python: functions of Python's C interface, objects, names of attributes.
 FUNCTIONS = """
@@ -40,7 +40,7 @@ OBJECTS = {
     "empty_like": torch.empty_like,
 }
 
-MAX_BATCHES = 1000  # sizes that a guard remembers; then it forgets all, and learns again
+MAX_BATCHES = 1000  # sizes that a guard remembers; after that many the table is emptied
 
 
 class PythonStruct(ctypes.Structure):
@@ -105,10 +105,10 @@ class Condition(NamedTuple):
 class Guarded:
     """A compiled graph with a guard in front of it.
 
-    The guard asks of the network whether its parameters lie where they lay and its layers are
-    those that were recorded, and of each input whether the program can read it. If not, `recompile`
-    gets the call. `call` is the guarded program, `holds` asks the questions about the network
-    alone, and `text` lists all questions.
+    The guard asks of the network whether its parameters are at the recorded addresses and its
+    layers are the recorded ones, and of each input whether the program can read it. If not,
+    `recompile` gets the call. `call` is the guarded program, `holds` asks the questions about the
+    network alone, and `text` lists all questions.
 
     Some changes it does not notice, because to ask for them would take too long at each call:
     a parameter that was made another view of its own memory (except for a transposed square
@@ -157,14 +157,14 @@ class Guarded:
             return
         n = self.compiled.batch(shapes)
         # one number in memory is enough: only shape and type are asked for
-        one = torch.zeros((), dtype=torch.float32, device="cpu")
+        number = torch.zeros((), dtype=torch.float32, device="cpu")
         *others, last = shapes
         found = self.by_shape
         for shape in others:
             forget_if_full(found)
             found = found.setdefault(shape, {})
         forget_if_full(found)
-        found[last] = (n, *[one.expand(shape) for shape in self.compiled.result_shapes(n)])
+        found[last] = (n, *[number.expand(shape) for shape in self.compiled.result_shapes(n)])
 
 
 def forget_if_full(sizes):
@@ -179,7 +179,7 @@ def conditions(witness, compiled):
     replaced since then, they do not hold.
     """
     for node, tensor in zip(compiled.graph.parameters, compiled.parameters, strict=True):
-        address, in_order = tensor.data_ptr(), could_turn(tensor)
+        address, in_order = tensor.data_ptr(), transpose_has_same_shape(tensor)
         for place in witness.places_of(node.value):
             text = f"{place.name}: lies at {address:#x}" + ", in order" * in_order
             yield Condition(text, place.dict, place.key, None, address, in_order)
@@ -200,8 +200,8 @@ def conditions(witness, compiled):
             yield Condition(text, vars(module), "training", was.training)
 
 
-def could_turn(tensor):
-    """Whether two of its sizes are equal: then its transpose has the same shape."""
+def transpose_has_same_shape(tensor):
+    """Whether two of its sizes are equal: then it can be transposed, and keep its shape."""
     return len(set(tensor.shape)) < tensor.dim()
 
 
@@ -221,7 +221,7 @@ def reads_training(module):
 @cache
 def guard_library():
     """guard.c, compiled, with its `python` filled in."""
-    library = load_library(GUARD)
+    library = load_library(GUARD_SOURCE)
     python = PythonStruct.in_dll(library, "python")
     for name in FUNCTIONS.split():
         setattr(python, name, ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p).value)
@@ -236,4 +236,4 @@ new_function = ctypes.PYFUNCTYPE(py_object, c_void_p, py_object, c_void_p)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
 
-SOURCE = GUARD  # what earlier versions called it
+SOURCE = GUARD_SOURCE  # its name in earlier versions, which saved copies of notebooks import

@@ -6,33 +6,36 @@ Explained in notebook 09; torch.compile's guards ask the same of tensors (TENSOR
 import torch
 from torch import Tensor, nn
 
-READABLE = "on the CPU, in order, without gradients"
+READABLE = "on the CPU, aligned, in order, without gradients"
 
 
 def is_readable(tensor: Tensor) -> bool:
-    """Whether the numbers of a float32 tensor are in memory, aligned, in order, with their sign."""
+    """Whether the numbers of a float32 tensor are in memory, aligned, in order, with their sign.
+
+    The guard's is_readable, in c/guard.c, also asks for the type, and for gradients.
+    """
     in_order = tensor.is_cpu and tensor.is_contiguous() and not tensor.is_neg()
     address = tensor.data_ptr() if in_order else None
     return in_order and address % 4 == 0 and (address != 0 or tensor.numel() == 0)
 
 
-def admitted(tensor: Tensor) -> Tensor:
-    """The tensor if C can read it, or a readable copy.
+def admitted(tensor: Tensor, what: str = "an input") -> Tensor:
+    """The tensor if C can read it, or a readable copy. `what` is its name in messages.
 
     TypeError for another type or device; RuntimeError where gradients would be lost.
     """
     ordinary = type(tensor) in (Tensor, nn.Parameter)
     if not ordinary or tensor.layout is not torch.strided:
         kind = tensor.layout if ordinary else type(tensor).__name__
-        raise TypeError(f"an input must be a tensor of the ordinary kind, not {kind}")
+        raise TypeError(f"{what} must be a tensor of the ordinary kind, not {kind}")
     if tensor.dtype != torch.float32 or not tensor.is_cpu:
         raise TypeError(
-            "an input must be of type float32 and on the CPU, not "
+            f"{what} must be of type float32 and on the CPU, not "
             f"{str(tensor.dtype).removeprefix('torch.')} on {tensor.device}"
         )
     if tensor.requires_grad and torch.is_grad_enabled():
         raise RuntimeError(
-            "an input requires gradients, which the compiled program would lose; call it under "
+            f"{what} requires gradients, which the compiled program would lose; call it under "
             "torch.no_grad(), or with input.detach()"
         )
     tensor = tensor.detach().contiguous().resolve_neg()

@@ -1,4 +1,4 @@
-"""Names for generated text: each is a word in Python and in C, and means nothing else there.
+"""Names for generated text: each is a name in Python and in C, with no other meaning in either.
 
 Explained in notebook 09. `torch.fx.graph._Namespace` does the same for Python alone.
 """
@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable
 from itertools import count
 
-# The words of C, and those that our C text uses, except for the functions of OPERATIONS.
+# The words of C, the names that have a meaning in `forward`, and macros of C's headers. Another name
+# of c/prelude.c may be hidden there, such as `one`. `operation_names` has what OPERATIONS call.
 RESERVED = """
     auto break case char const continue default do double else enum extern float for goto if
     inline int long register restrict return short signed sizeof static struct switch typedef
@@ -17,12 +18,12 @@ RESERVED = """
     RAND_MAX MB_CUR_MAX EXIT_SUCCESS EXIT_FAILURE HUGE_VAL HUGE_VALF HUGE_VALL
     MATH_ERRNO MATH_ERREXCEPT math_errhandling linux unix
 """
-# A loop's counter, a macro of math.h, and what C keeps for itself.
+# A loop's counter, more macros of math.h, and what C keeps for itself.
 RESERVED_FORMS = re.compile(r"i\d+|FP_\w+|_[A-Z_]\w+")
 
 
 class UniqueNames:
-    """Called with a wish, it returns a name close to it that it has not returned before.
+    """Called with a preferred name, it returns one close to it that it has not returned before.
 
     >>> unique = UniqueNames()
     >>> unique("größe"), unique("int"), unique("int")
@@ -32,12 +33,12 @@ class UniqueNames:
     def __init__(self, taken: Iterable[str] = ()):
         self.taken = {*RESERVED.split(), *keyword.kwlist, *taken}
 
-    def __call__(self, wish: str) -> str:
-        wish = re.sub(r"\W|^(?=\d)", "_", wish, flags=re.ASCII)
-        if RESERVED_FORMS.fullmatch(wish):
-            wish = f"the_{wish}"
-        name, numbers = wish, count(2)
+    def __call__(self, preferred: str) -> str:
+        preferred = re.sub(r"\W|^(?=\d)", "_", preferred, flags=re.ASCII)
+        if RESERVED_FORMS.fullmatch(preferred):
+            preferred = f"the_{preferred}"
+        name, numbers = preferred, count(2)
         while name in self.taken:
-            name = f"{wish}_{next(numbers)}"
+            name = f"{preferred}_{next(numbers)}"
         self.taken.add(name)
         return name

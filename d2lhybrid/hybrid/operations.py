@@ -1,4 +1,4 @@
-"""The operations of the compiler. A new one is an entry in OPERATIONS.
+"""The operations of the compiler. A new one is an entry in OPERATIONS; see `hybrid` for the rest.
 
 Explained in notebook 09. torch._inductor calls such entries lowerings, JAX calls them primitives
 with their rules.
@@ -13,6 +13,10 @@ import torch
 from torch.nn.functional import linear
 
 BATCH = "n"  # the first size of a shape, where it may differ from call to call
+
+
+class UnsupportedOperation(NotImplementedError):
+    """The program needs an operation that this compiler does not have."""
 
 
 def broadcast(*shapes):
@@ -68,7 +72,10 @@ class Operation:
 
     @property
     def read_by_row(self) -> int:
-        """How many operands `row` reads: `c` has a place for each other one, after the first."""
+        """How many operands `row` reads, the first ones.
+
+        `c` has one place for what `row` computed, and one for each remaining operand.
+        """
         return len(self.operands) + 1 - self.c.count("{}") if self.row else 0
 
 
@@ -102,8 +109,8 @@ OPERATIONS = {
 }
 
 
-def reserved_names():
-    """The names of the operations, and of the C functions that they call."""
+def operation_names():
+    """The names that variables in generated text must not have, because of the operations."""
     templates = " ".join(operation.c + operation.row for operation in OPERATIONS.values())
     return {*OPERATIONS, *re.findall(r"\w+(?=\()", templates)}
 

@@ -94,5 +94,5 @@ def plan_memory(graph):
 
 
 def memory_bytes(graph: Graph, batch: int = 1) -> int:
-    """The bytes that hold what is neither input nor output, for float32."""
+    """The bytes of the intermediate values, for float32."""
     return 4 * sum(batch * per_row + fixed for per_row, fixed in graph.slot_sizes.values())

@@ -15,8 +15,8 @@ from pathlib import Path
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .graph import Graph, Node, UnsupportedOperation
-from .operations import BATCH, OPERATIONS
+from .graph import Graph, Node
+from .operations import BATCH, OPERATIONS, UnsupportedOperation
 from .witness import variables
 
 # Files whose lines are not the user's program.
@@ -40,7 +40,7 @@ def refusal(kind, text):
 def trace(function: Callable, *examples: torch.Tensor | Real) -> Graph:
     """Record what a function or a module does with its arguments.
 
-    What Python itself does happens now and not again: its choices stay as they are.
+    Python's own actions (an `if`, a `print`) happen now, and are not repeated when the graph runs.
 
     Args:
         function: A function, a module, or any other object that can be called.
@@ -52,23 +52,23 @@ def trace(function: Callable, *examples: torch.Tensor | Real) -> Graph:
         The recording, a `Graph`.
 
     Raises:
-        RecordingError: The function asks a symbol for something that only a value has, changes a
-            tensor in place, or computes a tensor from other tensors alone.
+        RecordingError: The function asks a symbol for something that only a value has (such as `if
+            x`), changes a tensor in place, or computes a tensor from other tensors alone.
         UnsupportedOperation: It needs an operation that is not in OPERATIONS.
         ValueError: The shapes do not fit.
         TypeError: An example is neither a number nor a tensor of a floating-point type.
     """
     names = argument_names(function, len(examples))
     pairs = zip(names, examples, strict=True)
-    return record(function, [input_node(name, example) for name, example in pairs])
+    return record_nodes(function, [input_node(name, example) for name, example in pairs])
 
 
-def record(function, inputs):
+def record_nodes(function, inputs):
     """As `trace`, with nodes in place of examples. A 'batch' or a number becomes no graph input."""
     recorder = Recorder(tensor_names(function))
     with recorder:
         result = function(
-            *[Symbol(one, recorder) if isinstance(one, Node) else one for one in inputs]
+            *[Symbol(value, recorder) if isinstance(value, Node) else value for value in inputs]
         )
     if recorder.refusal:  # the program caught it and went on in another way
         raise recorder.refusal
@@ -79,11 +79,11 @@ def record(function, inputs):
         raise RecordingError(
             f"the program returns an empty {container.__name__}; return at least one value"
         )
-    outputs = tuple(recorder.node_of(one) for one in (result if container else [result]))
+    outputs = tuple(map(recorder.node_of, result if container else [result]))
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "program"  # a lambda is called <lambda>
-    values = tuple(one for one in inputs if isinstance(one, Node) and one.op == "input")
-    return Graph(name, values, tuple(recorder.nodes), outputs, container)
+    nodes = tuple(node for node in inputs if isinstance(node, Node) and node.op == "input")
+    return Graph(name, nodes, tuple(recorder.nodes), outputs, container)
 
 
 def argument_names(function, count):
@@ -134,11 +134,11 @@ OPTIONS = {"relu": ["inplace"], "dropout": ["p", "training", "inplace"]}
 WITHOUT_EFFECT = {"alpha": 1, "rounding_mode": None, "out": None, "inplace": False, "bias": None}
 # torch's functions of these names; another library may have functions of the same names.
 KNOWN = {
-    vars(home)[wish]
+    vars(home)[spelling]
     for home in (torch, torch._C.TensorBase, torch.Tensor, torch.nn.functional)
     for name in (*OPERATIONS, *SYNONYMS, *REVERSED, "dropout")
-    for wish in (name, f"__{name}__")
-    if wish in vars(home)
+    for spelling in (name, f"__{name}__")
+    if spelling in vars(home)
 }
 
 
@@ -148,9 +148,9 @@ class Recorder(TorchFunctionMode):
     Within its `with`, torch calls `__torch_function__` instead of any function of its own.
     """
 
-    def __init__(self, names):
+    def __init__(self, name_of):
         super().__init__()
-        self.names = names  # id of a tensor -> its name
+        self.name_of = name_of  # id of a tensor -> its name
         self.nodes = []
         self.parameters = {}  # id of a tensor -> its node
         self.made = {}  # id -> tensor, for those that were computed during the recording
@@ -171,8 +171,8 @@ class Recorder(TorchFunctionMode):
         if any(isinstance(operand, Symbol) for operand in operands):
             if function not in KNOWN:
                 raise unsupported(f"{function}" if name.strip("_") in OPERATIONS else name)
-            return self.record(name, args, kwargs)
-        if name in LOOKS:
+            return self.add_call(name, args, kwargs)
+        if name in READS_VALUES:
             raise refusal(
                 RecordingError,
                 f"{users_line()} looks at the values of a tensor ({name}), and the recording would "
@@ -181,12 +181,12 @@ class Recorder(TorchFunctionMode):
         if kwargs.get("out") is not None:
             raise changes_a_tensor("out=")
         result = function(*args, **kwargs)
-        for one in result if isinstance(result, (tuple, list)) else [result]:
-            if isinstance(one, torch.Tensor) and not any(one is operand for operand in operands):
-                self.made[id(one)] = one
+        for made in result if isinstance(result, (tuple, list)) else [result]:
+            if isinstance(made, torch.Tensor) and not any(made is operand for operand in operands):
+                self.made[id(made)] = made
         return result
 
-    def record(self, name, args, kwargs):
+    def add_call(self, name, args, kwargs):
         """Add what torch, or Python, calls `name`. Returns the symbol of its result."""
         op, order = name.strip("_"), 1
         if op in REVERSED:
@@ -252,7 +252,7 @@ class Recorder(TorchFunctionMode):
                 "kept as it is now. Compute it from the inputs, or hold it in a parameter",
             )
         if id(value) not in self.parameters:
-            name = self.names.get(id(value), "")
+            name = self.name_of.get(id(value), "")
             node = Node("parameter", (), value, name, tuple(value.shape), value.dtype)
             self.parameters[id(value)] = node
             self.nodes.append(node)
@@ -290,7 +290,7 @@ class Symbol:
         refuse_change(name)
         if SYNONYMS.get(name, name) not in OPERATIONS:
             raise unsupported(name)
-        return lambda *args, **kwargs: self.recorder.record(name, (self, *args), kwargs)
+        return lambda *args, **kwargs: self.recorder.add_call(name, (self, *args), kwargs)
 
     @property
     def shape(self):
@@ -322,14 +322,14 @@ class Symbol:
         return object.__hash__(self) if self.node.shape is not None else self._asked_to_hash()
 
 
-def recording(name):
+def recorder_method(name):
     """The method that records an operator of Python's."""
 
     def method(self, *others):
         if self.node.shape is None and name in IN_PLACE:
             return NotImplemented  # a number cannot change; Python then takes `a = a + b`
         refuse_change(name)
-        return self.recorder.record(name, (self, *others), {})
+        return self.recorder.add_call(name, (self, *others), {})
 
     return method
 
@@ -349,13 +349,13 @@ UNARY = ["neg", "pos", "abs", "invert", "round"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 NUMBER = ["__int__", "__float__", "__index__", "__complex__", "item", "tolist"]
 # Functions that look at a tensor's values. The recording would keep the answer as it is now.
-LOOKS = {"__bool__", "__contains__", *NUMBER, "numpy", "__array__"}
-LOOKS |= {"is_nonzero", "equal", "allclose"}
+READS_VALUES = {"__bool__", "__contains__", *NUMBER, "numpy", "__array__"}
+READS_VALUES |= {"is_nonzero", "equal", "allclose"}
 IN_PLACE = {f"__i{name}__" for name in BINARY} | {"__setitem__", "__delitem__", "__set__"}
 for name in [*BINARY, *[f"r{name}" for name in BINARY], *UNARY, "getitem"]:
-    setattr(Symbol, f"__{name}__", recording(f"__{name}__"))
+    setattr(Symbol, f"__{name}__", recorder_method(f"__{name}__"))
 for name in IN_PLACE - {"__set__"}:
-    setattr(Symbol, name, recording(name))
+    setattr(Symbol, name, recorder_method(name))
 
 COPIES = ["__copy__", "__deepcopy__", "__reduce_ex__"]
 NO_VALUE = "it has no value yet, so {} outside of the recording"

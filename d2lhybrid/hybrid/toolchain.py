@@ -23,11 +23,14 @@ TIME_LIMIT = 600  # seconds; a network of a hundred layers takes a few
 
 
 class CompilerNotFound(RuntimeError):
-    """This machine has no C compiler."""
+    """No C compiler could be run."""
 
 
 class CompilationFailed(RuntimeError):
-    """The C compiler refused the source."""
+    """The source did not become a library.
+
+    The compiler failed, took too long, or its result could not be loaded.
+    """
 
 
 def c_text(name: str) -> str:
@@ -127,5 +130,5 @@ def addresses_of(tensors):
     return (ctypes.c_void_p * len(tensors))(*[tensor.data_ptr() for tensor in tensors])
 
 
-# What earlier versions called two of them.
+# Two names of earlier versions, which saved copies of notebooks still import.
 flags, load = compiler_flags, load_library

@@ -1,9 +1,9 @@
 """Which modules a recording used, in what state they were, and where each tensor is kept.
 
 A function may reach its network in many ways: directly, through a decorator, a partial, a helper
-or an object. On each way Python runs a method of each module, and `sys.setprofile` reports every
-function that Python runs. Notebook 01 explains `sys.setprofile`; torch.compile's guards are built
-from what its tracer, Dynamo, has read.
+or an object. In all of these Python runs a method of each module, and `sys.setprofile` reports
+every function that Python runs. Notebook 01 explains `sys.setprofile`; torch.compile's guards are
+built from what its tracer, Dynamo, has read.
 """
 
 import sys
@@ -57,7 +57,7 @@ def state_of(module, name):
 
 
 def has_parts(module):
-    """Whether a module keeps its parts in dicts: not before its __init__, nor in TorchScript."""
+    """False before `Module.__init__` has run, and for TorchScript modules: no dicts for parts."""
     return isinstance(vars(module).get("_modules"), dict)
 
 
@@ -127,14 +127,15 @@ def variables(function):
     """
     visited, waiting = set(), [function]
     while waiting:
-        one = waiting.pop()
-        while type(one) in (MethodType, partial):
-            one = one.__func__ if type(one) is MethodType else one.func
-        if type(one) is not FunctionType or one in visited or leads_nowhere(one):
+        found = waiting.pop()
+        while type(found) in (MethodType, partial):
+            found = found.__func__ if type(found) is MethodType else found.func
+        if type(found) is not FunctionType or found in visited or is_torchs_own(found):
             continue
-        visited.add(one)
-        places = [(name, one.__globals__) for name in names(one.__code__)]
-        places += zip(one.__code__.co_freevars, map(Variable, one.__closure__ or ()), strict=True)
+        visited.add(found)
+        code, closure = found.__code__, found.__closure__ or ()
+        places = [(name, found.__globals__) for name in names_in_code(code)]
+        places += zip(code.co_freevars, map(Variable, closure), strict=True)
         for name, place in places:
             try:
                 value = place[name]
@@ -144,13 +145,13 @@ def variables(function):
             yield name, place, value
 
 
-def names(code):
+def names_in_code(code):
     """The names that code mentions, and those that functions defined in it mention."""
-    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
-    return [*code.co_names, *[name for one in inner for name in names(one)]]
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return [*code.co_names, *[name for part in inner for name in names_in_code(part)]]
 
 
-def leads_nowhere(function):
-    """Whether a function is torch's own, and no wrapper, as no_grad has, of a user's function."""
+def is_torchs_own(function):
+    """Whether a function is torch's own, and does not wrap a user's function as `no_grad` does."""
     name = function.__globals__.get("__name__", "")
     return name.startswith("torch.") and function.__closure__ is None

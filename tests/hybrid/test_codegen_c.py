@@ -98,7 +98,7 @@ def test_c_has_no_warnings(tmp_path):
         graph = graph_of(seed)[1]
         file.write_text(c_source(graph) + c_entry(graph))
     files.append(tmp_path / "guard.c")
-    files[-1].write_text(guard.GUARD)
+    files[-1].write_text(guard.GUARD_SOURCE)
     files.append(tmp_path / "numbers.c")
     files[-1].write_text(c_source(optimise(trace(times_many_numbers, X))))
     done = run_compiler(*STRICT, "-fsyntax-only", *files)

@@ -84,7 +84,7 @@ def numbers_in(text):
 
 
 def rows_of(results, batch):
-    """What the program is to print: for each row the outputs one behind the other."""
+    """What the program is to print: for each row the outputs one after the other."""
     results = results if isinstance(results, (tuple, list)) else [results]
     return torch.cat([y.flatten(1) if batch else y.reshape(1, -1) for y in results], dim=1)
 

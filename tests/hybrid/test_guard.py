@@ -21,7 +21,7 @@ def test_the_guard_says_what_it_asks(x):
     net = Everything().eval()
     addresses = [p.data_ptr() for p in (*net.parameters(), net.scale)]
     assert hybridize(net, x).guard.splitlines() == [
-        "x: float32[n, 4], on the CPU, in order, without gradients",
+        "x: float32[n, 4], on the CPU, aligned, in order, without gradients",
         f"layers.0.weight: lies at {addresses[0]:#x}, in order",
         f"layers.1.weight: lies at {addresses[1]:#x}",
         f"layers.1.bias: lies at {addresses[2]:#x}",
@@ -46,7 +46,7 @@ def test_python_and_c_agree_on_what_the_guard_is_told(name):
     struct = STRUCTS[name]
     places = {field: getattr(struct, field).offset for field, _ in struct._fields_}
     offsets = ", ".join(f"offsetof({name}, {field})" for field in places)
-    source = f"{guard.GUARD}\nconst size_t in_c[] = {{sizeof({name}), {offsets}}};\n"
+    source = f"{guard.GUARD_SOURCE}\nconst size_t in_c[] = {{sizeof({name}), {offsets}}};\n"
     numbers = (ctypes.c_size_t * (len(places) + 1)).in_dll(load_library(source), "in_c")
     in_c = dict(zip(["whole", *places], numbers, strict=True))
     assert in_c == {"whole": ctypes.sizeof(struct)} | places

@@ -1,4 +1,4 @@
-"""The guard: it neither reads freed memory, nor keeps memory for ever."""
+"""The guard: it neither reads freed memory, nor keeps memory forever."""
 
 import gc
 import sys
@@ -93,7 +93,7 @@ def test_the_memory_of_a_call_kept_for_later(net, x, collect):
 
 
 def test_the_guard_gives_back_what_it_is_handed(x, collect):
-    """A reference too many keeps memory for ever, and one too few frees what is still used."""
+    """A reference too many keeps memory forever, and one too few frees what is still used."""
     net = Everything().eval()
     fast, pair = hybridize(net, x), hybridize(TwoInputs(), x, x)
     many, wrong, gone = x.repeat(3, 1), x.double(), nn.Linear(4, 4)

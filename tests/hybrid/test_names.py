@@ -21,7 +21,7 @@ X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
 # In printed text ----------------------------------------------------------------------------
 
 
-WISHES = [  # what is wished for, one after the other, and the names
+PREFERRED = [  # the preferred names, one after the other, and those that come out
     (["x", "x", "x"], ["x", "x_2", "x_3"]),
     (["x_2", "x", "x"], ["x_2", "x", "x_3"]),
     (["int", "lambda", "n", "fmaf"], ["int_2", "lambda_2", "n_2", "fmaf_2"]),
@@ -31,10 +31,10 @@ WISHES = [  # what is wished for, one after the other, and the names
 ]
 
 
-@pytest.mark.parametrize(("wishes", "names"), WISHES)
-def test_names_are_unique_words(wishes, names):
+@pytest.mark.parametrize(("preferred", "names"), PREFERRED)
+def test_names_are_unique_words(preferred, names):
     unique = UniqueNames(["given"])
-    assert [unique(wish) for wish in wishes] == names
+    assert [unique(name) for name in preferred] == names
 
 
 def names_of(graph):

@@ -187,7 +187,7 @@ def test_a_parameter_is_shared_by_identity():
 # Dropping -----------------------------------------------------------------------------------
 
 
-def test_dropping_what_nobody_needs():
+def test_dropping_what_no_output_needs():
     def function(a, b):
         dead = a * 3
         deader = dead + dead
@@ -198,7 +198,7 @@ def test_dropping_what_nobody_needs():
     assert len(graph.nodes) == 1
 
 
-def test_inputs_stay_even_if_nobody_reads_them():
+def test_inputs_stay_even_if_they_are_not_read():
     graph = optimise(one(lambda a, b: b))
     assert str(graph) == "program(a, b):\n    return b"
     assert graph(1, 2) == 2

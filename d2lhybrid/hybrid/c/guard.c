@@ -27,16 +27,16 @@ struct python {
     int (*PyErr_ExceptionMatches)(Object *class);
     void *(*PyEval_SaveThread)(void);
     void (*PyEval_RestoreThread)(void *);
-    /* Objects: two answers, two classes, a type of numbers; names; functions of a tensor. */
+    /* Objects: True, False, two classes, a dtype; attribute names; functions. */
     Object *True, *False, *Exception, *Tensor, *float32;
     Object *shape, *dtype, *is_cpu, *requires_grad;
     Object *data_ptr, *is_contiguous, *empty_like;
 } python;
 
-/* One thing that must be as it was, in a dict in which a layer keeps its parts. There are three
+/* One thing that must be as recorded, in a dict in which a layer keeps its parts. There are three
    kinds. Without a key: the dict's values are those in the tuple `object`. With a key and an
    object: dict[key] is this very object. With a key alone: dict[key] is a tensor whose numbers lie
-   at `address`, and if `in_order` is 1, one behind the other. */
+   at `address`, and if `in_order` is 1, one after the other. */
 struct condition {
     Object *dict, *key, *object;
     const void *address;
@@ -56,7 +56,7 @@ struct guard {
 };
 
 /* Python counts the references to an object. A function that returns an object adds one for its
-   caller, which must take it off with Py_DecRef, or the object is kept for ever. `is` and
+   caller, which must take it off with Py_DecRef, or the object is kept forever. `is` and
    `address_of` do that for the answers that they look at. NULL stands for an error. */
 
 static int is(Object *answer, Object *expected)
@@ -116,7 +116,8 @@ static int network_holds(const struct guard *g)
 }
 
 /* Whether the program may read an input, or write a result. Then its numbers lie at *address.
-   (A tensor without numbers has no address, and is left to `recompile`.) */
+   This asks more than is_readable in inputs.py: also for the type of x and its numbers, and for
+   gradients. (A tensor without numbers has no address, and is left to `recompile`.) */
 static int is_readable(Object *x, void **address)
 {
     return is(python.PyObject_Type(x), python.Tensor) &&

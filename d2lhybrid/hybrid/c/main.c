@@ -9,7 +9,7 @@
    batch that often, and prints the mean time of a call instead, in seconds of processor time.
    Errors go to standard error, with exit status 1. */
 
-#include "net.h" /* first, so that no macro of a library meets the names in it */
+#include "net.h" /* before the library headers, whose macros could change names in it */
 
 #include <errno.h>
 #include <stdarg.h>

@@ -14,8 +14,9 @@
 static const volatile ptrdiff_t one = 1;
 
 /* y[j] += the sum of x[i] * w[j * stride + i] over k numbers, for the m rows of w. Four rows at a
-   time, each from another quarter of w: so memory is read in four long streams, which it does
-   best. Only these sums may be taken in another order, so that several numbers fit in one step. */
+   time, each from another quarter of w: so memory is read in four long streams, which is what
+   memory is fastest at. Only these sums may be taken in another order, so that several numbers
+   fit in one step. */
 static void add_dots(ptrdiff_t k, ptrdiff_t stride, ptrdiff_t m, const float *restrict x,
                      const float *restrict w, float *restrict y)
 {

@@ -8,8 +8,8 @@ from ctypes import c_float
 
 import torch
 
-from ..graph import Graph, UnsupportedOperation
-from ..operations import BATCH, OPERATIONS, fill
+from ..graph import Graph
+from ..operations import BATCH, OPERATIONS, UnsupportedOperation, fill
 from ..toolchain import c_text
 
 PRELUDE = c_text("prelude.c")

@@ -47,7 +47,7 @@ def python_function(graph: Graph) -> Callable:
 
 
 def function_name(graph):
-    """The graph's own name, with `_` behind it where the text needs the name otherwise."""
+    """The graph's own name, with `_` appended if the text uses that name for something else."""
     name = graph.name
     while name in {*OPERATIONS, *keyword.kwlist, *graph.names.values()}:
         name += "_"
