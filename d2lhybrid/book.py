@@ -1,6 +1,6 @@
 """The book's names, corrected: `Timer`, `Benchmark`, `try_gpu` and the others.
 
-Explained in notebook 04; PyTorch's own `torch.utils.benchmark` is what the field uses.
+Explained in notebook 04; the usual tool is PyTorch's own `torch.utils.benchmark`.
 """
 
 from itertools import accumulate
@@ -15,7 +15,7 @@ __all__ = ["Benchmark", "Timer", "cpu", "gpu", "num_gpus", "try_all_gpus", "try_
 class Timer:
     """A stopwatch that keeps every time it took. It starts when it is made.
 
-    The clock is `time.perf_counter`: it never runs backwards and no one can set it, unlike
+    The clock is `time.perf_counter`: it never runs backwards and it cannot be set, unlike
     the time of day. `times` holds the recorded times in seconds.
     """
 
@@ -53,20 +53,20 @@ class Benchmark:
                 net(x)
 
     `seconds` holds the time afterwards. A block that raises gets no time printed: it did not
-    do the work. One run of one block is a weak witness; to find out which of two programs
-    is faster, measure as notebook 05 does.
+    do the work. One run of one block is weak evidence; to find out which of two programs is
+    faster, measure as notebook 05 does.
     """
 
     def __init__(self, description: str = "Done"):
         self.description = description
 
     def __enter__(self):
-        synchronize()  # work that a GPU still has in its queue is not ours
+        synchronize()  # do not time work that was queued before
         self.timer = Timer()
         return self
 
     def __exit__(self, exception_type, exception, traceback):
-        synchronize()  # and the work that we gave it is
+        synchronize()  # wait for the work of this block
         self.seconds = self.timer.stop()
         if exception_type is None:
             print(f"{self.description}: {self.seconds:.4f} sec")

@@ -9,7 +9,7 @@ from torch import nn
 def get_net() -> nn.Sequential:
     """A fresh perceptron with two hidden layers, weights drawn at random.
 
-    (n, 512) -> 256 -> 128 -> (n, 2), with a ReLU behind each hidden layer: 164,482 parameters.
+    (n, 512) -> 256 -> 128 -> (n, 2), with a ReLU after each hidden layer: 164,482 parameters.
     """
     return nn.Sequential(
         nn.Linear(512, 256),

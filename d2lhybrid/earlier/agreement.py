@@ -1,4 +1,4 @@
-"""Earlier versions had this here; it is `from d2lhybrid import difference` now."""
+"""This was `d2lhybrid.agreement`; it is now `from d2lhybrid import difference`."""
 
 from d2lhybrid.measure.agreement import difference
 

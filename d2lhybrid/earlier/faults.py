@@ -1,4 +1,4 @@
-"""Earlier versions had this here; it is `from d2lhybrid import reset_compiler` now."""
+"""This was `d2lhybrid.faults`; it is now `from d2lhybrid import reset_compiler`."""
 
 from d2lhybrid.frameworks.pytorch import reset_compiler
 

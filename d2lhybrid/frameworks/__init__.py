@@ -1,17 +1,19 @@
 """What the course has to know of each framework: one file for each, and one row here.
 
-A file answers those of these questions to which its framework has an answer of its own:
+A file defines some of these functions; it leaves out those for which its framework has nothing
+special:
 
     synchronize()       wait until its devices have done all that this process asked of them
     to_numpy(array)     a NumPy array of the same numbers; None for what is not its array
     state()             settings that change how fast it is: {"threads": 2, "gradients": True}
-    name_of(device)     the device's name, with the model of a GPU; None for another one's
+    name_of(device)     the device's name, with the model of a GPU; None if the device is not this
+                        framework's
     compilations()      how many programs it has compiled, found in its cache, and not found there
-    ways(net)           how it runs a network of PyTorch's: label -> a function that builds a
-                        callable, from a tensor (n, inputs) to a result (n, outputs)
+    ways(net)           how it runs a PyTorch network: label -> a function that builds a callable,
+                        from a tensor (n, inputs) to a result (n, outputs)
 
-This module asks them of every framework that is loaded, and loads none itself; only `ways` asks
-all that are installed. Notebooks 05 and 09 need the answers.
+This module asks them of every framework that is loaded, and loads none itself, except NumPy in
+`to_numpy`; only `ways` asks all that are installed. Used in notebooks 04 to 09.
 """
 
 import sys
@@ -45,7 +47,7 @@ def synchronize() -> None:
 
 
 def to_numpy(array: Any) -> Any:
-    """The NumPy array that holds the numbers of any framework's array, of a number or a list."""
+    """An array of any framework, a number or a list, as a NumPy array."""
     for convert in _functions("to_numpy"):
         converted = convert(array)
         if converted is not None:
@@ -84,7 +86,7 @@ def versions() -> dict[str, str]:
 
 
 def ways(net: Any) -> dict[str, Callable[[], Callable]]:
-    """Every way to run a network of PyTorch's that is installed: label -> what builds it."""
+    """Every installed way to run a PyTorch network: label -> what builds it."""
     found = {}
     for name, file in FRAMEWORKS.items():
         if file and find_spec(name):

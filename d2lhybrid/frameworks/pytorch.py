@@ -1,4 +1,4 @@
-"""PyTorch: the framework of the course. Notebooks 04 to 08 explain what is used here."""
+"""PyTorch: the framework of the course. Notebooks 04 to 09 explain what is used here."""
 
 import sys
 from copy import deepcopy
@@ -78,7 +78,7 @@ def tuned(net):
     """torch.compile with all that it has to offer: kernels chosen by trial, weights frozen."""
     import torch
 
-    copy = deepcopy(net).eval()  # its own, or the two compiled networks would share their guards
+    copy = deepcopy(net).eval()  # a copy: `.eval()` must not change the caller's network
     compiled = torch.compile(copy, options={"max_autotune": True, "freezing": True})
 
     def run(x):
@@ -135,7 +135,7 @@ def reset_compiler() -> None:
     """Forget all that torch.compile has compiled, and work around two faults of older versions.
 
     torch 2.11: a `torch.jit.trace` that fails at `torch.cond` leaves a mark, and from then on
-    `torch.compile` captures nothing behind a graph break.
+    `torch.compile` captures nothing after a graph break.
 
     Python 3.13.0, with torch 2.11: a dict doesn't notice that an attribute was set
     (python/cpython#125608), so a guard takes the old value for the present one.
