@@ -6,7 +6,7 @@ from d2lhybrid import compare, recipe, sweep
 
 
 class Clock:
-    """A clock that moves when somebody works, and as fast as the machine is `slow`."""
+    """A clock that moves only while work is done, and as fast as the machine is `slow`."""
 
     def __init__(self):
         self.now = 0.0

@@ -82,7 +82,10 @@ class Comparison(Table, Mapping):
 
     @property
     def grey_zone(self) -> float:
-        """Its edge, the ratio that a verdict must exceed: noise floor and smallest effect."""
+        """Where the grey zone ends: the ratio that a verdict must exceed.
+
+        It is the smallest effect, on top of the noise floor.
+        """
         return (1 + self.min_effect) * (1 + self.noise_floor)
 
     @property

@@ -70,9 +70,7 @@ class Sweep(Table, Mapping):
     def labels(self) -> list[str]:
         """The candidates without the baseline, and without those that failed at some size."""
         others = [label for label in self._first if label != self.baseline]
-        return [
-            label for label in others if all(label in comparison for comparison in self.values())
-        ]
+        return [label for label in others if all(label in at_size for at_size in self.values())]
 
     def crossings(self) -> list[Crossing]:
         """Where verdicts change from faster to slower or back, candidate by candidate.
