@@ -102,7 +102,7 @@ DENOMINATORS = ["(1.5 + torch.tanh({}))", "(torch.sigmoid({}) + 0.5)", "(1 + tor
 
 @dataclass
 class Value:
-    """A name in the text, the shape behind it, and how large its numbers may be."""
+    """A name in the text, the shape of its value, and how large its numbers may be."""
 
     name: str
     shape: tuple
@@ -362,7 +362,7 @@ def special_inputs(program, rng, batched):
 
 
 def strided(x):
-    """The same numbers, each with a stranger behind it."""
+    """The same numbers, each followed in memory by one that is not part of the tensor."""
     return torch.stack([x, torch.full_like(x, NAN)], dim=-1)[..., 0]
 
 
@@ -414,7 +414,7 @@ def number_function(seed):
 
 
 def tensor_program(seed):
-    """A program of tensors and of a number `s`, which stands behind the tensors."""
+    """A program of tensors and of a number `s`, which is the last argument."""
     rng = random.Random(seed)
     with torch.random.fork_rng():
         torch.manual_seed(seed)

@@ -50,7 +50,7 @@ class Result:
     open: bool  # True where more rounds might change 'no clear difference'
     price: float | None  # building, and what the first calls cost more than a later one
     break_even: int | None  # after so many calls the price is paid; None for never
-    built_in: str
+    built_in: str  # such as 'cold process, warm cache'; '' if it was not built
 
 
 @dataclass(frozen=True, repr=False)
