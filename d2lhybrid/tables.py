@@ -38,7 +38,7 @@ def text_table(columns: Sequence[Column], rows: Rows) -> str:
     line with the figures masked.
     """
     table = [[column.title for column in columns], *rows]
-    widths = [max(columns[0].width, *(len(row[0]) for row in table), 0)]
+    widths = [max(columns[0].width, *(len(row[0]) for row in table))]
     widths += [max(column.width, len(column.title)) for column in columns[1:]]
     lines = []
     for row in table:
