@@ -117,7 +117,7 @@ class Sweep(Table, Mapping):
         return [
             "first the baseline's time a call, then speed-ups; ~ no clear difference",
             found if self.complete else f"{found}; interrupted",
-            self._first.measured_on(),
+            *self._first.measured_on().splitlines(),
         ]
 
     def plot(self):
