@@ -197,7 +197,7 @@ class Comparison(Table, Mapping):
         if not self.complete:
             spread += ", interrupted"
         elif unsure := [r.label for r in self.values() if r.open]:
-            spread += f"; still open, a longer time_limit may tell: {', '.join(unsure)}"
+            spread += f"; still open at this time_limit: {', '.join(unsure)}"
         return spread
 
     def measured_on(self) -> str:

@@ -47,7 +47,10 @@ def say(ax: Axes, text: str) -> None:
 def listed(words: Iterable[str]) -> str:
     """Words as a sentence lists them: 'a, b and c'."""
     *most, last = [word.replace("\n", " ") for word in words]
-    return f"{', '.join(most)} and {last}" if most else last
+    if not most:
+        return last
+    comma = "; " if any("," in word for word in [*most, last]) else ", "
+    return f"{comma.join(most)}{';' * (comma == '; ')} and {last}"
 
 
 def _prepare_notebook():

@@ -107,7 +107,7 @@ def plot_distribution(times: Sequence[float]) -> Axes:
     ax.axvline(mean, color=RED, linestyle="--", linewidth=2, label="mean")
     ax.set_xscale("log")
     ax.set_xlim(low, high)
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if high > 8 * low else MaxNLocator(8))
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if high > 4 * low else MaxNLocator(8))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter("{x:g}")
     ax.legend(fontsize=12, frameon=False)

@@ -73,7 +73,14 @@ def test_figures_of_others_stay_as_they_are(shell):
 
 
 @pytest.mark.parametrize(
-    ("words", "text"), [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), (["a\nb"], "a b")]
+    ("words", "text"),
+    [
+        ("a", "a"),
+        ("ab", "a and b"),
+        ("abc", "a, b and c"),
+        (["a\nb"], "a b"),
+        (["a, b", "c"], "a, b; and c"),
+    ],
 )
 def test_words_are_listed_as_a_sentence_has_them(words, text):
     assert listed(words) == text
