@@ -7,8 +7,9 @@ from dataclasses import replace
 
 ABOUT_BENCH = """
 What the table says: the median time of a call; the speed-up over the first row, with its 95 %
-interval; the verdict; what compiling cost, and after how many calls that is paid back. Lines
-that begin with "limit" are no way to run the network, but the least that one must wait for.
+interval; the verdict; what compiling cost, and after how many calls that is paid back: never if
+it is slower, and "no clear gain" if that is not sure. Lines that begin with "limit" are no way
+to run the network, but the least that one must wait for.
 
 What the self-test says, for each question whose answer is known:
 

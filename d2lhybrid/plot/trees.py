@@ -30,7 +30,7 @@ def plot_tree(
     trees = {title: _Drawn(_tree_of(program), marked) for title, program in programs.items()}
     depth = max(tree.depth for tree in trees.values())
     width = sum(max(tree.width, LETTER * len(title)) + 2 * SPACE for title, tree in trees.items())
-    ax = new_axes(width, LEVEL * (depth + 0.2 + 0.6 * any(trees)))
+    ax = new_axes(width, LEVEL * (depth + 0.55 * any(trees)))
     left = SPACE / 2
     for title, tree in trees.items():
         room = max(tree.width, LETTER * len(title))
@@ -38,7 +38,7 @@ def plot_tree(
         tree.draw(ax, left + (room - tree.width) / 2)
         left += room + 2 * SPACE
     ax.set_xlim(-SPACE / 2, width - SPACE / 2)
-    ax.set_ylim(-depth + 0.4, 1 if any(trees) else 0.4)
+    ax.set_ylim(-depth + 0.55, 1 if any(trees) else 0.45)
     ax.axis("off")
     titles = [f"{title}: " if title else "" for title in trees]
     parts = [title + tree.in_words() for title, tree in zip(titles, trees.values(), strict=True)]
