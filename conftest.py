@@ -11,6 +11,7 @@ import textwrap
 from base64 import b64decode
 from io import BytesIO
 
+import pytest
 from nbval.plugin import IPyNbCell
 from PIL import Image, ImageChops
 
@@ -35,6 +36,35 @@ def pytest_configure(config):
     os.environ["IPYTHONDIR"] = folder.name
     for name in ("MPLBACKEND", "PYTHONWARNINGS", "PYTHONSTARTUP"):
         os.environ.pop(name, None)
+
+
+def pytest_unconfigure(config):
+    """Say on the last line whether the course is ready, and if not, where to look."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    status = getattr(config, "exit_status", None)
+    if reporter is None or status is None or config.option.collectonly:
+        return  # a process of pytest-xdist, or nothing was run
+    reports = [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
+    print(verdict(status, [one.nodeid for one in reports], config.invocation_params.args))
+
+
+def pytest_sessionfinish(session, exitstatus):
+    session.config.exit_status = exitstatus
+
+
+def verdict(status, failed, arguments):
+    """The last line of a check: `ready`, or the notebooks and tests that failed."""
+    if status == pytest.ExitCode.OK:
+        return "ready, as far as was asked" if arguments else "ready"
+    places = {}
+    for one in failed:  # such as "notebooks/04_torchscript.ipynb::Cell 7"
+        file, _, test = one.partition("::")
+        places.setdefault(file.rpartition("/")[2].removesuffix(".ipynb"), []).append(test)
+    where = []
+    for file, (first, *more) in places.items():
+        where.append(f"{file} ({first} and {len(more)} more)" if more else f"{file} ({first})")
+    where = "; ".join(where).replace(" ()", "")
+    return f"not ready: {where or 'see above'}"
 
 
 def say_both_outputs(cell, kind, page, machine):
