@@ -59,7 +59,9 @@ def verdict(status, failed, arguments):
     places = {}
     for one in failed:  # such as "notebooks/04_torchscript.ipynb::Cell 7"
         file, _, test = one.partition("::")
-        places.setdefault(file.rpartition("/")[2].removesuffix(".ipynb"), []).append(test)
+        about = re.search(r"\[(\d\d_\w+)-(\w+)\]", test)  # a rule, and the notebook that broke it
+        place, test = about.groups() if about else (file.rpartition("/")[2], test)
+        places.setdefault(place.removesuffix(".ipynb"), []).append(test)
     where = []
     for file, (first, *more) in places.items():
         where.append(f"{file} ({first} and {len(more)} more)" if more else f"{file} ({first})")
