@@ -12,6 +12,7 @@ python3 course.py address OWNER/NAME    for a fork: change the GitHub address ev
 """
 
 import base64
+import functools
 import hashlib
 import itertools
 import json
@@ -235,13 +236,15 @@ def with_contents(readme, language="en"):
             name, title, about = entry["name"], entry["title"][language], entry["about"][language]
             link = f"[{title}](notebooks/{name}.ipynb)"
             rows.append(f"| {name[:2]} | {link}: {about} | {entry['minutes']} |")
-    rows.append("")
+    hours, minutes = divmod(sum(entry["minutes"] for entry in course_entries()), 60)
+    rows += [f"| | Together, with exercises: {hours} hours {minutes} minutes | |", ""]
     begin, end = "<!-- python3 course.py contents -->", "<!-- end of contents -->"
     if begin not in readme or end not in readme:
         sys.exit(f"README.md needs the lines {begin!r} and {end!r} around its table of notebooks.")
     return "\n".join([readme.partition(begin)[0] + begin, *rows, end + readme.partition(end)[2]])
 
 
+@functools.cache
 def manifest():
     """The course as course.toml describes it: parts, notebooks, and what they need."""
     import tomllib  # only Python 3.11 and later have it; main() says so on others

@@ -10,6 +10,7 @@ import pytest
 from checkout import copy_course, load_course
 from notebook_rules import ROOT, code_cells, load
 
+import conftest
 import course
 
 OWN = sorted(path.name for path in course.course_notebooks())
@@ -26,11 +27,16 @@ def crowded(copy):
 def test_notebooks_that_jupyterlab_makes_do_not_belong_to_the_course(crowded, monkeypatch, capsys):
     course, commands = load_course(crowded), []
     monkeypatch.setattr(course, "set_up", lambda: None)
+    monkeypatch.setattr(course, "kernel_metadata", dict)
+    monkeypatch.setattr(course, "answers", bool)
     monkeypatch.setattr(subprocess, "call", lambda c, **k: commands.append([*map(str, c)]))
-    for command in ("read", "slides", "refresh"):
+    for command in ("read", "slides", "refresh", "handout"):
         course.main(command)
     found = [[os.path.basename(word) for word in c if word.endswith(".ipynb")] for c in commands]
-    assert found == [["01_imperative_programs.ipynb"], OWN, OWN]
+    assert found == [OWN[:1], OWN, OWN]
+    for folder in (course.WORK, course.HANDOUT):
+        assert sorted(path.name for path in folder.glob("*.ipynb")) == OWN
+    capsys.readouterr()
     course.address("ada/course")
     assert sorted(re.findall(r"notebooks.(.+)", capsys.readouterr().out)) == OWN
 
@@ -81,6 +87,39 @@ def test_a_cell_is_reported_by_its_number_in_jupyterlab_and_with_both_outputs(re
     assert "The page says (stdout):\n    25\n" in report
     assert "This machine says (stdout):\n    24\n" in report
     assert " 1 failed" in report
+    assert report.endswith(f"\nnot ready: {OWN[0].removesuffix('.ipynb')} (Cell {number})\n")
+
+
+VERDICTS = [
+    (0, [], [], "ready"),
+    (0, [], ["-k", "name"], "ready, as far as was asked"),
+    (1, ["notebooks/04_torchscript.ipynb::Cell 7"], [], "not ready: 04_torchscript (Cell 7)"),
+    (
+        1,
+        [
+            "notebooks/04_torchscript.ipynb::Cell 7",
+            "tests/test_a.py::test_b[1-2]",
+            "notebooks/04_torchscript.ipynb::Cell 9",
+            "notebooks/04_torchscript.ipynb::Cell 10",
+        ],
+        ["notebooks"],
+        "not ready: 04_torchscript (Cell 7 and 2 more); test_a.py (test_b[1-2])",
+    ),
+    (
+        1,
+        ["tests/test_notebooks.py::test_keeps[02_symbolic_programs-is_small]"],
+        [],
+        "not ready: 02_symbolic_programs (is_small)",
+    ),
+    (2, ["tests/test_broken.py"], [], "not ready: test_broken.py"),
+    (2, [], [], "not ready: see above"),
+    (5, [], [], "not ready: see above"),
+]
+
+
+@pytest.mark.parametrize(("status", "failed", "arguments", "line"), VERDICTS)
+def test_the_last_line_says_whether_the_course_is_ready(status, failed, arguments, line):
+    assert conftest.verdict(status, failed, arguments) == line
 
 
 def test_each_notebook_stays_with_one_process(report):
