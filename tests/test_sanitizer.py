@@ -7,7 +7,7 @@ from sanitizer import PATTERNS, TEXT, sanitize
 
 
 def test_nbval_finds_every_pattern():
-    assert len(PATTERNS) == TEXT.count("\nregex: ") == TEXT.count("\nreplace: ") == 13
+    assert len(PATTERNS) == TEXT.count("\nregex: ") == TEXT.count("\nreplace: ") == 14
 
 
 MASKED = [
@@ -30,7 +30,9 @@ MASKED = [
     ("eager           83.61 \u00b5s             baseline", "eager FIGURES baseline"),
     ("script   65.6 \u00b5s  1.271  1.253 to 1.287  faster", "script FIGURES"),
     ("8   83.6 \u00b5s   1.271~   0.900", "8 FIGURES"),
-    ("our own C    664 KiB   0 MiB    1.2 ms   3.8 \u00b5s    22.4", "our own C FIGURES"),
+    ("script  in a warm process   33.79 ms     3771 calls", "script  in a warm process FIGURES"),
+    ("script  in a cold process, warm cache   1.2 s  no clear gain", "in a cold process FIGURES"),
+    ("our own C    664 KiB   0 MiB    1.2 ms   3.8 \u00b5s", "our own C FIGURES"),
     ('<td class="measured" x>1.2</td>', '<td class="measured" x>FIGURES</td>'),
     ("<function f at 0x7f3a2b4c5d60>", "<function f at <address>>"),
 ]
@@ -63,6 +65,8 @@ def test_masks_the_figure_and_keeps_the_words(text, _):
         "ratio: 1.02 (measured there)",
         "weights: 641 KiB, biases: 1544 bytes",
         "3 calls",
+        "in 1.5 ms 3 calls",
+        "script  in a warm process",
         "our own C    664 KiB   0 MiB",
         "0 additions, 1 calls",
         "10",
