@@ -3,6 +3,7 @@
 import io
 import logging
 import math
+import textwrap
 import traceback
 import warnings
 from collections.abc import Callable
@@ -29,7 +30,8 @@ def raises(*expected: type[BaseException], show_calls: bool = False):
                 # IPython 7 calls the frame of a cell "<cell line: 1>"
                 name = "<module>" if call.name.startswith("<cell line") else call.name
                 print(f"in {name}: {call.line or '(no source line known)'}")
-        print(f"{type(error).__name__}: {error}")
+        for line in f"{type(error).__name__}: {error}".splitlines():
+            print(textwrap.fill(line, 88, break_long_words=False, break_on_hyphens=False))
     else:
         names = " or ".join(one.__name__ for one in expected)
         raise AssertionError(f"{names} was expected here, and nothing was raised")
