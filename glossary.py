@@ -1,0 +1,86 @@
+"""GLOSSARY.md: the terms that the notebooks print in bold, with the sentences that explain them.
+
+python3 glossary.py     write GLOSSARY.md
+"""
+
+import json
+import re
+
+INTRODUCTION = """\
+# Glossary
+
+The terms of the course, in the words of the notebooks that explain them. Each link names the \
+notebook and the section; where a link opens only the notebook, look for that heading in it.
+
+This page is made by `python3 glossary.py` from what the notebooks print in bold.
+"""
+BOLD = re.compile(r"\*\*(.+?)\*\*")
+# A sentence that begins like this is understood only together with the one before it.
+POINTS_BACK = re.compile(
+    r"(And |So |Then |Here )?(this|that|these|such|it|its|they|the former|one of these|both)\b"
+    r"|(A|The) (second|third|other|next|last)\b",
+    re.IGNORECASE,
+)
+
+
+def page(titles):
+    """The text of GLOSSARY.md. `titles` maps the path of each notebook to its title."""
+    found = {}
+    for path, title in titles.items():
+        for section, term, sentence in definitions(json.loads(path.read_text("utf-8"))):
+            link = f"[{title}: {section}](notebooks/{path.name}#{anchor(section)})"
+            # Where two notebooks differ in a capital letter, the first one's form stands.
+            known = next((one for one in found if one.lower() == term.lower()), term)
+            found.setdefault(known, []).append(f"{sentence} {link}\n")
+    entries = [f"## {term}\n\n" + "\n".join(found[term]) for term in sorted(found, key=str.lower)]
+    return "\n".join([INTRODUCTION, *entries])
+
+
+def definitions(notebook):
+    """For each term in a notebook's sections: its section, the term, and what explains it."""
+    section = ""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "markdown":
+            continue
+        for paragraph in "".join(cell["source"]).split("\n\n"):
+            heading = re.fullmatch(r"(#+) (.+)", paragraph)
+            if heading:
+                section = heading.group(2) if len(heading.group(1)) > 1 else ""
+            if section == "Exercises":  # what a solution explains, it would give away
+                return
+            if section:
+                for term, sentence in terms(paragraph):
+                    yield section, term, sentence
+
+
+def terms(paragraph):
+    """Pairs of a term in bold and its sentence, with the sentence before it if it needs that."""
+    sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z`*])", paragraph)
+    for number, sentence in enumerate(sentences):
+        for term in BOLD.findall(sentence):
+            if is_term(term):
+                first = number - 1 if number and POINTS_BACK.match(sentence) else number
+                yield term, BOLD.sub(r"*\1*", " ".join(sentences[first : number + 1]))
+
+
+def is_term(bold):
+    """Whether words in bold are a term: three words at most, and not a whole sentence."""
+    return len(bold.split()) <= 3 and bold[-1] not in ".:!?"
+
+
+def anchor(heading):
+    """What follows # in a link to a heading of a notebook, in JupyterLab and in HTML."""
+    return heading.replace("`", "").replace(" ", "-")
+
+
+def write():
+    """Write GLOSSARY.md from the notebooks that course.toml lists."""
+    import course
+
+    entries = course.course_entries()
+    titles = {course.NOTEBOOKS / f"{e['name']}.ipynb": e["title"]["en"] for e in entries}
+    course.write(course.ROOT / "GLOSSARY.md", page(titles).encode())
+
+
+if __name__ == "__main__":
+    write()
