@@ -15,12 +15,11 @@ notebook and the section; where a link opens only the notebook, look for that he
 This page is made by `python3 glossary.py` from what the notebooks print in bold.
 """
 BOLD = re.compile(r"\*\*(.+?)\*\*")
-# A sentence that begins like this is understood only together with the one before it.
-POINTS_BACK = re.compile(
-    r"(And |So |Then |Here )?(this|that|these|such|it|its|they|the former|one of these|both)\b"
-    r"|(A|The) (second|third|other|next|last)\b",
-    re.IGNORECASE,
-)
+ASIDE = re.compile(r"\((?:[^()]|\([^()]*\))*[.!?]\)\s*")  # a sentence or two in brackets
+# A sentence that begins like this needs the one before it.
+POINTS_BACK = re.compile(r"(?:And |So )?(?:that|such|it|compilers call this)\b", re.IGNORECASE)
+# After a short sentence, one that begins like this says what the term is.
+GOES_ON = re.compile(r"(?:It|That) ")
 
 
 def page(titles):
@@ -54,13 +53,18 @@ def definitions(notebook):
 
 
 def terms(paragraph):
-    """Pairs of a term in bold and its sentence, with the sentence before it if it needs that."""
-    sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z`*])", paragraph)
+    """Pairs of a term in bold and the sentence that explains it, with neighbours that it needs."""
+    text = ASIDE.sub(lambda aside: aside.group() if "**" in aside.group() else "", paragraph)
+    sentences = re.split(r"(?:(?<=[.!?])|(?<=[.!?]\)))\s+(?=[A-Z`*(])", text)
     for number, sentence in enumerate(sentences):
+        first, last = number, number + 1
+        if POINTS_BACK.match(sentence) and number > 0:
+            first -= 1
+        if last < len(sentences) and GOES_ON.match(sentences[last]):
+            last += 1
         for term in BOLD.findall(sentence):
             if is_term(term):
-                first = number - 1 if number and POINTS_BACK.match(sentence) else number
-                yield term, BOLD.sub(r"*\1*", " ".join(sentences[first : number + 1]))
+                yield term, BOLD.sub(r"*\1*", " ".join(sentences[first:last])).strip("()")
 
 
 def is_term(bold):
