@@ -114,6 +114,17 @@ def test_the_teaching_plan_names_sections_that_exist(title):
         assert set(named) <= set(headings(notebook(number))), line
 
 
+def test_what_the_teaching_plan_names_elsewhere_exists():
+    verdicts = {"faster", "slower", "no clear difference", "ready", "not ready"}
+    menus = {"Run", "Run All", "Run All Above Selected Cell", "Kernel", "Edit", "Clear all outputs"}
+    menus |= {"Restart Kernel and Run up to Selected Cell", "View", "Appearance", "Settings"}
+    menus |= {"Presentation Mode", "Theme", "Increase Code Font Size"}
+    text = re.sub(r"```.*?```|`[^`]*`", "", TEACHING, flags=re.DOTALL)
+    named = set(re.findall(r"(?<!\*)\*([^*|]+)\*(?!\*)", text))
+    known = {heading for path in NOTEBOOKS for heading in headings(path)}
+    assert named - known == verdicts | menus
+
+
 def test_the_sessions_are_numbered():
     assert [row[0] for row in rows("Sessions")] == [
         str(n + 1) for n in range(len(rows("Sessions")))
