@@ -45,7 +45,7 @@ def definitions(notebook):
             heading = re.fullmatch(r"(#+) (.+)", paragraph)
             if heading:
                 section = heading.group(2) if len(heading.group(1)) > 1 else ""
-            if section == "Exercises":  # what a solution explains, it would give away
+            if section == "Summary":  # from here on, terms are known, or a solution explains them
                 return
             if section:
                 for term, sentence in terms(paragraph):

@@ -73,8 +73,8 @@ def test_a_term_comes_with_the_sentence_that_explains_it(paragraph, found):
     assert list(glossary.terms(paragraph)) == found
 
 
-def test_what_only_a_solution_explains_is_not_in_the_glossary():
-    texts = ["# Title\n\nA **zero**.", "## First\n\nA **one**.", "## Exercises", "A **two**."]
+def test_the_glossary_takes_its_terms_from_the_sections():
+    texts = ["# Title\n\nA **zero**.", "## First\n\nA **one**.", "## Summary", "A **two**."]
     cells = [{"cell_type": "markdown", "source": text} for text in texts]
     cells.insert(2, {"cell_type": "code", "source": "2 **x** 3"})
     assert list(glossary.definitions({"cells": cells})) == [("First", "one", "A *one*.")]
