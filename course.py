@@ -8,6 +8,7 @@ python3 course.py handout [NOTEBOOKS]   copy notebooks without solutions and out
                                         --solutions keeps the solutions, --html makes web pages
 python3 course.py refresh [NOTEBOOKS]   run notebooks afresh and store their outputs
 python3 course.py contents              write README's table of notebooks from course.toml
+python3 course.py glossary              write GLOSSARY.md from the terms that notebooks print in bold
 python3 course.py address OWNER/NAME    for a fork: change the GitHub address everywhere
 """
 
@@ -46,7 +47,8 @@ def main(command="", *arguments):
             "The course runs on Python 3.11, 3.12 or 3.13, and this is {}.{}. Install one of "
             "them, and start this command with it.".format(*sys.version_info)
         )
-    for function in (read, check, slides, handout, refresh, contents, address, run_notebooks):
+    commands = (read, check, slides, handout, refresh, contents, glossary, address, run_notebooks)
+    for function in commands:
         if function.__name__ == command:
             return function(*arguments)
     sys.exit(f"There is no command {command!r}.\n\n{__doc__}")
@@ -225,6 +227,14 @@ def contents():
     """Write README's table of notebooks, which stands between two marks."""
     readme = (ROOT / "README.md").read_text("utf-8")
     write(ROOT / "README.md", with_contents(readme).encode())
+
+
+def glossary():
+    """Write GLOSSARY.md: the terms that the notebooks print in bold."""
+    from glossary import page
+
+    titles = {NOTEBOOKS / f"{one['name']}.ipynb": one["title"]["en"] for one in course_entries()}
+    write(ROOT / "GLOSSARY.md", page(titles).encode())
 
 
 def with_contents(readme, language="en"):

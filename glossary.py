@@ -1,6 +1,6 @@
 """GLOSSARY.md: the terms that the notebooks print in bold, with the sentences that explain them.
 
-python3 glossary.py     write GLOSSARY.md
+`python3 course.py glossary` writes it.
 """
 
 import json
@@ -12,7 +12,7 @@ INTRODUCTION = """\
 The terms of the course, in the words of the notebooks that explain them. Each link names the \
 notebook and the section; where a link opens only the notebook, look for that heading in it.
 
-This page is made by `python3 glossary.py` from what the notebooks print in bold.
+This page is made by `python3 course.py glossary` from what the notebooks print in bold.
 """
 BOLD = re.compile(r"\*\*(.+?)\*\*")
 ASIDE = re.compile(r"\((?:[^()]|\([^()]*\))*[.!?]\)\s*")  # a sentence or two in brackets
@@ -75,16 +75,3 @@ def is_term(bold):
 def anchor(heading):
     """What follows # in a link to a heading of a notebook, in JupyterLab and in HTML."""
     return heading.replace("`", "").replace(" ", "-")
-
-
-def write():
-    """Write GLOSSARY.md from the notebooks that course.toml lists."""
-    import course
-
-    entries = course.course_entries()
-    titles = {course.NOTEBOOKS / f"{e['name']}.ipynb": e["title"]["en"] for e in entries}
-    course.write(course.ROOT / "GLOSSARY.md", page(titles).encode())
-
-
-if __name__ == "__main__":
-    write()
