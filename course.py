@@ -444,7 +444,8 @@ def run_notebook(notebook):
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    os.environ.pop("MPLBACKEND", None)  # the kernel's own backend, as for a reader
+    for name in ("MPLBACKEND", "JPY_SESSION_NAME"):  # the kernel's own backend, and no JupyterLab
+        os.environ.pop(name, None)
     NotebookClient(
         notebook,
         kernel_name="python3",

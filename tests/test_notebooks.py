@@ -339,9 +339,12 @@ def test_a_fingerprint_does_not_depend_on_how_texts_are_split_into_lines():
 
 
 def test_a_drawing_of_another_program_is_reported():
-    drawn = pictures(load(ROOT / "notebooks" / "03_programs_as_graphs.ipynb"))
-    sizes = [output["data"]["text/plain"] for output in drawn]
-    one, other = [[output] for output in drawn if sizes.count(output["data"]["text/plain"]) > 1]
+    one, other = [[picture(304, 304, "A square.")] for _ in range(2)]
+    file = BytesIO()
+    drawn = Image.new("RGB", (624, 624), "white")
+    drawn.paste("black", (300, 300, 400, 400))
+    drawn.save(file, "png")
+    other[0]["data"]["image/png"] = b64encode(file.getvalue()).decode()
     cell = SimpleNamespace(source="ax = plot_data_flow(f)")
     item = SimpleNamespace(cell=cell, comparison_traceback=[])
 
@@ -353,5 +356,7 @@ def test_a_drawing_of_another_program_is_reported():
     assert not compare(one, other)
     assert item.comparison_traceback == ["The picture differs from the one on the page."]
     assert not compare(one + one, one + other)
+    cell.source = "ax = plot_tree(text)"
+    assert not compare(one, other)
     cell.source = "ax = plot_times(times)"
     assert compare(one, other)
