@@ -48,7 +48,7 @@ def notebook(number):
 
 
 def test_the_glossary_is_made_from_the_notebooks():
-    assert glossary.page(TITLES) == GLOSSARY, "run `python3 glossary.py`"
+    assert glossary.page(TITLES) == GLOSSARY, "run `python3 course.py glossary`"
 
 
 @pytest.mark.parametrize(
