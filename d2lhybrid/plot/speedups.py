@@ -190,7 +190,7 @@ def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
     """Draw published speed-ups as dots over their dates; a line marks where nothing is gained.
 
     `ratios` are (date, speed-up, label). The date is '2019', '2019-05' or '2019-05-17'. Above 1
-    the compiled program was the faster one. The label is written beside the dot; '' for none.
+    the compiled program was the faster one. The label is written above or below the dot; '' for no label.
     """
     found = [(_year(date), ratio, label) for date, ratio, label in ratios]
     ax = new_axes(9, 3.6)
@@ -201,9 +201,10 @@ def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
         ax.annotate(
             label,
             xy=(at, ratio),
-            xytext=(7, 0),
+            xytext=(0, 7 if ratio > 1 else -7),  # away from the line
             textcoords="offset points",
-            va="center",
+            ha="center",
+            va="bottom" if ratio > 1 else "top",
             fontsize=12,
         )
     farthest = _farthest([ratio for _, ratio, _ in found])
