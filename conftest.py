@@ -17,7 +17,6 @@ from PIL import Image, ImageChops
 
 import course
 
-
 OF_PROGRAMS = r"plot_(data_flow|tree|pipeline|published)\(|graph\.plot\("
 
 
