@@ -8,7 +8,7 @@ python3 course.py handout [NOTEBOOKS]   copy notebooks without solutions and out
                                         --solutions keeps the solutions, --html makes web pages
 python3 course.py refresh [NOTEBOOKS]   run notebooks afresh and store their outputs
 python3 course.py contents              write README's table of notebooks from course.toml
-python3 course.py glossary              write GLOSSARY.md from the terms that notebooks print in bold
+python3 course.py glossary              write GLOSSARY.md from the notebooks' terms in bold
 python3 course.py address OWNER/NAME    for a fork: change the GitHub address everywhere
 """
 

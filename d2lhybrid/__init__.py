@@ -37,6 +37,7 @@ _NAMES = {
     "plot_times plot_tree",
     "program": "as_text drop_unused_text fold_constants_text free_after_last_use inline names_in "
     "run_program straight_line substitute",
+    "tables": "Column Table",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -96,5 +96,9 @@ from .program import (
     straight_line as straight_line,
     substitute as substitute,
 )
+from .tables import (
+    Column as Column,
+    Table as Table,
+)
 
 __version__: str

@@ -190,7 +190,7 @@ def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
     """Draw published speed-ups as dots over their dates; a line marks where nothing is gained.
 
     `ratios` are (date, speed-up, label). The date is '2019', '2019-05' or '2019-05-17'. Above 1
-    the compiled program was the faster one. The label is written above or below the dot; '' for no label.
+    the compiled program was the faster one. The label stands above or below the dot; '' for none.
     """
     found = [(_year(date), ratio, label) for date, ratio, label in ratios]
     ax = new_axes(9, 3.6)
