@@ -96,8 +96,8 @@ def test_a_cell_is_reported_by_its_number_in_jupyterlab_and_with_both_outputs(re
     assert f"Cell {number}: Cell outputs differ" in report
     assert "The page says (stdout):\n    wrong\n" in report
     assert f"This machine says (stdout):\n{right}" in report
-    assert " 1 failed" in report
-    assert report.endswith(f"\nnot ready: {SHORT[0].removesuffix('.ipynb')} (Cell {number})\n")
+    name = SHORT[0].removesuffix(".ipynb")
+    assert report.splitlines()[-1].startswith(f"not ready: {name} (Cell {number})")
 
 
 VERDICTS = [
