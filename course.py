@@ -120,7 +120,7 @@ def check(*arguments):
     set_up()
     if not arguments:
         print("This runs every test and every cell of every notebook. It takes about 15 minutes")
-        print("on two cores, 6 on eight; the last line says whether all is well.", flush=True)
+        print("on two cores, less on more; the last line says whether all is well.", flush=True)
     return run([VENV_PYTHON, "-m", "pytest", *arguments], cwd=ROOT)
 
 
