@@ -11,10 +11,13 @@ import textwrap
 from base64 import b64decode
 from io import BytesIO
 
+import pytest
 from nbval.plugin import IPyNbCell
 from PIL import Image, ImageChops
 
 import course
+
+OF_PROGRAMS = r"plot_(data_flow|tree|pipeline|published)\(|graph\.plot\("
 
 
 def pytest_ignore_collect(collection_path):
@@ -33,8 +36,39 @@ def pytest_configure(config):
     folder = tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True)
     atexit.register(folder.cleanup)  # behind IPython's own, which writes there once more
     os.environ["IPYTHONDIR"] = folder.name
-    for name in ("MPLBACKEND", "PYTHONWARNINGS", "PYTHONSTARTUP"):
+    for name in ("MPLBACKEND", "PYTHONWARNINGS", "PYTHONSTARTUP", "JPY_SESSION_NAME"):
         os.environ.pop(name, None)
+
+
+def pytest_unconfigure(config):
+    """Say on the last line whether the course is ready, and if not, where to look."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    status = getattr(config, "exit_status", None)
+    if reporter is None or status is None or config.option.collectonly:
+        return  # a process of pytest-xdist, or nothing was run
+    reports = [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
+    print(verdict(status, [one.nodeid for one in reports], config.invocation_params.args))
+
+
+def pytest_sessionfinish(session, exitstatus):
+    session.config.exit_status = exitstatus
+
+
+def verdict(status, failed, arguments):
+    """The last line of a check: `ready`, or the notebooks and tests that failed."""
+    if status == pytest.ExitCode.OK:
+        return "ready, as far as was asked" if arguments else "ready"
+    places = {}
+    for one in failed:  # such as "notebooks/04_torchscript.ipynb::Cell 7"
+        file, _, test = one.partition("::")
+        about = re.search(r"\[(\d\d_\w+)-(\w+)\]", test)  # a rule, and the notebook that broke it
+        place, test = about.groups() if about else (file.rpartition("/")[2], test)
+        places.setdefault(place.removesuffix(".ipynb"), []).append(test)
+    where = []
+    for file, (first, *more) in places.items():
+        where.append(f"{file} ({first} and {len(more)} more)" if more else f"{file} ({first})")
+    where = "; ".join(where).replace(" ()", "")
+    return f"not ready: {where or 'see above'}"
 
 
 def say_both_outputs(cell, kind, page, machine):
@@ -49,9 +83,12 @@ def number_from_one(self, name, parent, cell_num, cell, options, make=IPyNbCell.
 
 
 def compare_drawings(self, test, ref, compare=IPyNbCell.compare_outputs):
-    """Compare pictures of programs, too. Pictures of measured times differ from run to run."""
+    """Compare pictures of programs, too. Pictures of measured times differ from run to run.
+
+    What a picture says to those who can't see it is its text, so it is compared like any other.
+    """
     same = compare(self, test, ref)
-    if same and re.search(r"plot_data_flow\(|graph\.plot\(", self.cell.source):
+    if same and re.search(OF_PROGRAMS, self.cell.source):
         same = all(map(look_alike, pictures(ref), pictures(test)))
         if not same:
             self.comparison_traceback.append("The picture differs from the one on the page.")

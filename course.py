@@ -1,23 +1,31 @@
 """The course's commands. They need nothing but Python: the rest is installed into .venv, or into
 the folder that the environment variable D2LHYBRID_VENV names.
 
-python3 course.py read                  open JupyterLab at the first notebook
+python3 course.py read                  open JupyterLab at the first notebook, on copies in work/
 python3 course.py check [ARGUMENTS]     run every test and every notebook cell (pytest)
-python3 course.py slides [NOTEBOOKS]    make a deck of slides of each notebook
+python3 course.py slides [NOTEBOOKS]    make a deck of slides of each notebook, in slides/
+python3 course.py handout [NOTEBOOKS]   copy notebooks without solutions and outputs to handout/;
+                                        --solutions keeps the solutions, --html makes web pages
 python3 course.py refresh [NOTEBOOKS]   run notebooks afresh and store their outputs
 python3 course.py contents              write README's table of notebooks from course.toml
+python3 course.py glossary              write GLOSSARY.md from the notebooks' terms in bold
 python3 course.py address OWNER/NAME    for a fork: change the GitHub address everywhere
 """
 
 import base64
+import functools
 import hashlib
+import itertools
 import json
 import os
+import posixpath
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import urllib.request
 from pathlib import Path
 
 PYTHONS = ((3, 11), (3, 12), (3, 13))
@@ -26,6 +34,9 @@ ROOT = Path(__file__).resolve().parent
 VENV = Path(os.path.realpath(os.environ.get("D2LHYBRID_VENV") or ROOT / ".venv"))
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 NOTEBOOKS = ROOT / "notebooks"
+# What the commands make, and git ignores.
+WORK, HANDOUT, SLIDES = (ROOT / name for name in ("work", "handout", "slides"))
+REVEAL = "reveal.js@4.3.1"
 
 
 def main(command="", *arguments):
@@ -36,7 +47,8 @@ def main(command="", *arguments):
             "The course runs on Python 3.11, 3.12 or 3.13, and this is {}.{}. Install one of "
             "them, and start this command with it.".format(*sys.version_info)
         )
-    for function in (read, check, slides, refresh, contents, address, run_notebooks):
+    commands = (read, check, slides, handout, refresh, contents, glossary, address, run_notebooks)
+    for function in commands:
         if function.__name__ == command:
             return function(*arguments)
     sys.exit(f"There is no command {command!r}.\n\n{__doc__}")
@@ -44,27 +56,129 @@ def main(command="", *arguments):
 
 def read():
     set_up()
-    command = [VENV_PYTHON, "-m", "jupyterlab", course_notebooks()[0]]
+    kernel = kernel_metadata()
+    for path in course_notebooks():
+        copy_to_work(path, kernel)
+    # JupyterLab's questions about news and updates are answered here; everything else is as ever.
+    settings = WORK / ".jupyterlab"
+    settings.mkdir(parents=True, exist_ok=True)
+    silence = {"fetchNews": "false", "checkForUpdates": False}
+    silence = {"@jupyterlab/apputils-extension:notification": silence}
+    (settings / "overrides.json").write_text(json.dumps(silence))
+    command = [
+        *(VENV_PYTHON, "-m", "jupyterlab"),
+        f"--ServerApp.root_dir={ROOT}",
+        f"--LabApp.default_url=/lab/tree/work/{course_notebooks()[0].name}",
+        f"--LabApp.app_settings_dir={settings}",
+    ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")  # in a container there may be no other user
     return run(command, cwd=ROOT)
 
 
+def copy_to_work(path, kernel):
+    """Copy a notebook without its outputs to work/, unless a reader has changed the copy there.
+
+    The copy's metadata say what was handed out. When the course's notebook has changed since, a
+    copy that a reader has changed stays, and the new one stands beside it under another name.
+    """
+    notebook = without_outputs(without_badge(json.loads(path.read_bytes())))
+    now = fingerprint(notebook)
+    notebook["metadata"] = {**agreed_metadata(notebook), **kernel, "handed_out": now}
+    for number in itertools.count(1):
+        copy = WORK / (path.name if number == 1 else f"{path.stem}-{number}.ipynb")
+        try:
+            there = json.loads(copy.read_bytes())
+            handed_out, as_it_is = there["metadata"].get("handed_out"), fingerprint(there)
+        except FileNotFoundError:
+            handed_out = as_it_is = None
+        except (ValueError, LookupError, TypeError, AttributeError):  # a reader's, and damaged
+            handed_out, as_it_is = None, "damaged"
+        if handed_out == as_it_is:  # nothing of a reader's is in it
+            save(notebook, copy)
+            break
+        if handed_out == now:
+            break
+    if number > 1:
+        print(f"{path.stem} has changed in the course since you changed your copy.")
+        print(f"Your copy is as you left it; the new one is work/{copy.name}", flush=True)
+
+
+def kernel_metadata():
+    """What JupyterLab writes into a notebook on opening it, if it is not there already."""
+    command = """if 1:
+        import json
+        from ipykernel.ipkernel import IPythonKernel
+        from jupyter_client.kernelspec import get_kernel_spec
+        spec = get_kernel_spec("python3")
+        spec = {"display_name": spec.display_name, "language": spec.language, "name": "python3"}
+        print(json.dumps({"kernelspec": spec, "language_info": IPythonKernel.language_info}))"""
+    return json.loads(subprocess.check_output([VENV_PYTHON, "-c", command]))
+
+
 def check(*arguments):
     set_up()
+    if not arguments:
+        print("This runs every test and every cell of every notebook. It takes 3 to 15 minutes on")
+        print(
+            "two cores, less on more. The last line says whether the course is ready.", flush=True
+        )
     return run([VENV_PYTHON, "-m", "pytest", *arguments], cwd=ROOT)
 
 
 def slides(*paths):
     set_up()
-    options = {"reveal_width": 1280, "reveal_height": 960, "reveal_number": "c"}
-    if (ROOT / "node_modules").exists():  # what shows the deck is here: no network is needed
-        options["reveal_url_prefix"] = "../node_modules/reveal.js"
-        options["require_js_url"] = "../node_modules/requirejs/require.js"
-        options["jquery_url"] = "../node_modules/jquery/dist/jquery.min.js"
+    address = f"https://unpkg.com/{REVEAL}"
+    if (ROOT / "node_modules" / "reveal.js").exists():  # what shows a deck is here
+        address = "../node_modules/reveal.js"
+    elif not answers(address):
+        print("There is no network now, and these decks need one. README says how to do without.")
+    options = {"reveal_url_prefix": address, "reveal_theme": "white"}
     settings = [f"--SlidesExporter.{name}={value}" for name, value in options.items()]
-    command = [VENV_PYTHON, "-m", "nbconvert", "--to", "slides", *settings]
-    return run([*command, *notebooks(paths)])
+    return convert("deck", "slides", notebooks(paths), SLIDES, *settings)
+
+
+def handout(*arguments):
+    options = {argument for argument in arguments if argument.startswith("-")}
+    if not options <= {"--solutions", "--html"}:
+        sys.exit(f"handout knows --solutions and --html, not {' '.join(sorted(options))}.")
+    paths = notebooks([argument for argument in arguments if argument not in options])
+    mark = "-solutions" if "--solutions" in options else ""
+    kind = ".html" if "--html" in options else ".ipynb"
+    names = {path.name: f"{path.stem}{mark}{kind}" for path in paths}
+    with tempfile.TemporaryDirectory() as folder:
+        copies = Path(folder) if kind == ".html" else HANDOUT
+        for path in paths:
+            notebook = with_links(without_badge(json.loads(path.read_bytes())), names)
+            if not mark:
+                notebook = without_solutions(notebook)
+            if kind == ".ipynb":
+                notebook = without_outputs(notebook)
+            notebook["metadata"] = agreed_metadata(notebook)
+            save(notebook, copies / f"{path.stem}{mark}.ipynb")
+        if kind == ".html":
+            set_up()
+            return convert("page", "html", sorted(copies.glob("*.ipynb")), HANDOUT)
+    print(f"{len(paths)} notebooks are in {HANDOUT.relative_to(ROOT)}/")
+
+
+def convert(template, kind, paths, folder, *options):
+    """Let nbconvert make pages or decks in a folder, with a template of the course."""
+    return run(
+        [
+            *(VENV_PYTHON, "-m", "nbconvert", f"--to={kind}", f"--template={template}"),
+            f"--TemplateExporter.extra_template_basedirs={ROOT / 'templates'}",
+            *(f"--output-dir={folder}", *options, *paths),
+        ]
+    )
+
+
+def answers(url):
+    """Whether a page on the web can be reached."""
+    try:
+        return bool(urllib.request.urlopen(url, timeout=5))
+    except OSError:
+        return False
 
 
 def refresh(*paths):
@@ -76,8 +190,8 @@ def refresh(*paths):
 def address(new=""):
     if not re.fullmatch(r"[A-Za-z0-9][\w-]{,38}/(?!\.\.?$)[\w.-]{1,100}(?<!\.git)", new, re.ASCII):
         sys.exit(f"The address is the OWNER/NAME of a GitHub repository, not {new!r}.")
-    *_, project = paths = files_with_address()
-    old = re.search(r'Repository = "https://github\.com/(.+)"', project.read_text("utf-8")).group(1)
+    paths = files_with_address()
+    old = repository()
     changes = {}
     for path in paths:
         try:
@@ -93,6 +207,12 @@ def address(new=""):
     for path, text in changes.items():
         write(path, text.encode())
         print("changed", path.relative_to(ROOT))
+
+
+def repository():
+    """The OWNER/NAME that pyproject.toml names."""
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    return re.search(r'Repository = "https://github\.com/(.+)"', project).group(1)
 
 
 def files_with_address():
@@ -111,6 +231,14 @@ def contents():
     write(ROOT / "README.md", with_contents(readme).encode())
 
 
+def glossary():
+    """Write GLOSSARY.md: the terms that the notebooks print in bold."""
+    from glossary import page
+
+    titles = {NOTEBOOKS / f"{one['name']}.ipynb": one["title"]["en"] for one in course_entries()}
+    write(ROOT / "GLOSSARY.md", page(titles).encode())
+
+
 def with_contents(readme, language="en"):
     """The text of a README with its table of notebooks as course.toml has it."""
     rows = ["", "| | | minutes |", "| --- | --- | --- |"]
@@ -120,13 +248,15 @@ def with_contents(readme, language="en"):
             name, title, about = entry["name"], entry["title"][language], entry["about"][language]
             link = f"[{title}](notebooks/{name}.ipynb)"
             rows.append(f"| {name[:2]} | {link}: {about} | {entry['minutes']} |")
-    rows.append("")
+    hours, minutes = divmod(sum(entry["minutes"] for entry in course_entries()), 60)
+    rows += [f"| | Together, with exercises: {hours} hours {minutes} minutes | |", ""]
     begin, end = "<!-- python3 course.py contents -->", "<!-- end of contents -->"
     if begin not in readme or end not in readme:
         sys.exit(f"README.md needs the lines {begin!r} and {end!r} around its table of notebooks.")
     return "\n".join([readme.partition(begin)[0] + begin, *rows, end + readme.partition(end)[2]])
 
 
+@functools.cache
 def manifest():
     """The course as course.toml describes it: parts, notebooks, and what they need."""
     import tomllib  # only Python 3.11 and later have it; main() says so on others
@@ -229,6 +359,69 @@ def write(path, content):
         beside.unlink(missing_ok=True)
 
 
+def without_outputs(notebook):
+    """A notebook as it was before anything ran."""
+    cells = [
+        {**cell, "outputs": [], "execution_count": None} if cell["cell_type"] == "code" else cell
+        for cell in notebook["cells"]
+    ]
+    return {**notebook, "cells": cells}
+
+
+def without_badge(notebook):
+    """A notebook without the link that opens it on Colab, with outputs and solutions."""
+    cells = notebook["cells"]
+    return {**notebook, "cells": [c for c in cells if "![Open in Colab]" not in source(c)]}
+
+
+def without_solutions(notebook):
+    """A notebook without the section of its solutions."""
+    cells, inside = [], False
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown" and source(cell).startswith("## "):
+            inside = is_solutions(cell)
+        if not inside:
+            cells.append(cell)
+    return {**notebook, "cells": cells}
+
+
+def with_links(notebook, names):
+    """A notebook that leads to those in `names` under their new names, to all else on the web."""
+
+    def lead(match):
+        path, anchor = re.fullmatch("([^#]*)(#.*)?", match[1]).groups("")
+        if path in names:
+            return f"]({names[path]}{anchor})"
+        path = posixpath.normpath(posixpath.join("notebooks", path))
+        return f"](https://github.com/{repository()}/blob/main/{path}{anchor})"
+
+    cells = []
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            text = re.sub(r"\]\((?!#|https?:)([^)\s]+)\)", lead, source(cell))
+            cell = {**cell, "source": text}
+        cells.append(cell)
+    return {**notebook, "cells": cells}
+
+
+def source(cell):
+    return "".join(cell["source"])
+
+
+def is_solutions(cell):
+    """Whether a cell is the heading of a notebook's solutions."""
+    headings = [lines["solutions"] for lines in manifest()["lines"].values()]
+    return cell["cell_type"] == "markdown" and source(cell).strip() in headings
+
+
+def save(notebook, path):
+    """Write a notebook as JupyterLab does, unless the file holds it already."""
+    text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    if not path.is_file() or path.read_bytes() != text.encode():
+        path.parent.mkdir(exist_ok=True)
+        write(path, text.encode())
+
+
 def run_notebooks(*paths):
     """Run notebooks, given by their full paths, with the Python that runs this file."""
     import nbformat
@@ -236,7 +429,8 @@ def run_notebooks(*paths):
     for path in map(Path, paths):
         notebook = nbformat.read(path, as_version=4)
         stored, now = notebook.metadata.get("outputs_of", ""), fingerprint(notebook)
-        if stored != now and stored[:8] == now[:8]:
+        agreed = {**agreed_metadata(notebook), "outputs_of": now}
+        if notebook.metadata != agreed and stored[:8] == now[:8]:
             print(f"{path.name}: only text, tags or slides were changed. Its outputs are kept;")
             print("to run it all the same, refresh it once more")
         else:
@@ -252,7 +446,8 @@ def run_notebook(notebook):
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    os.environ.pop("MPLBACKEND", None)  # the kernel's own backend, as for a reader
+    for name in ("MPLBACKEND", "JPY_SESSION_NAME"):  # the kernel's own backend, and no JupyterLab
+        os.environ.pop(name, None)
     NotebookClient(
         notebook,
         kernel_name="python3",
@@ -266,15 +461,26 @@ def store(notebook, path):
     """Write a notebook, with its fingerprint, and its pictures for the README."""
     import nbformat
 
-    # Only what is the same on every machine: no version of the Python that happened to run it.
-    notebook.metadata = {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
-    notebook.metadata["outputs_of"] = fingerprint(notebook)
+    notebook.metadata = {**agreed_metadata(notebook), "outputs_of": fingerprint(notebook)}
     write(path, f"{nbformat.writes(notebook)}\n".encode())
     for name, png in pictures(notebook).items():
         write(ROOT / "img" / f"{name}.png", png)
+
+
+def agreed_metadata(notebook):
+    """What a notebook's metadata say, besides the fingerprint of its outputs.
+
+    Only what is the same on every machine: no version of the Python that happened to run it.
+    The title is that of a page made from it. Colab folds the sections that stand in the last line.
+    """
+    titles = [re.match("# (.+)", source(cell)) for cell in notebook["cells"][:1]]
+    solutions = [cell["id"] for cell in notebook["cells"] if is_solutions(cell)]
+    return {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+        **({"title": titles[0][1]} if any(titles) else {}),
+        **({"colab": {"collapsed_sections": solutions}} if solutions else {}),
+    }
 
 
 def fingerprint(notebook):

@@ -77,10 +77,13 @@ from .plot import (
     plot_outcomes as plot_outcomes,
     plot_over_time as plot_over_time,
     plot_pairs as plot_pairs,
+    plot_pipeline as plot_pipeline,
+    plot_published as plot_published,
     plot_ratios as plot_ratios,
     plot_shares as plot_shares,
     plot_stages as plot_stages,
     plot_times as plot_times,
+    plot_tree as plot_tree,
 )
 from .program import (
     as_text as as_text,
@@ -92,6 +95,10 @@ from .program import (
     run_program as run_program,
     straight_line as straight_line,
     substitute as substitute,
+)
+from .tables import (
+    Column as Column,
+    Table as Table,
 )
 
 __version__: str

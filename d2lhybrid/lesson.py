@@ -2,6 +2,8 @@
 
 import io
 import logging
+import math
+import textwrap
 import traceback
 import warnings
 from collections.abc import Callable
@@ -28,7 +30,8 @@ def raises(*expected: type[BaseException], show_calls: bool = False):
                 # IPython 7 calls the frame of a cell "<cell line: 1>"
                 name = "<module>" if call.name.startswith("<cell line") else call.name
                 print(f"in {name}: {call.line or '(no source line known)'}")
-        print(f"{type(error).__name__}: {error}")
+        for line in f"{type(error).__name__}: {error}".splitlines():
+            print(textwrap.fill(line, 88, break_long_words=False, break_on_hyphens=False))
     else:
         names = " or ".join(one.__name__ for one in expected)
         raise AssertionError(f"{names} was expected here, and nothing was raised")
@@ -37,20 +40,53 @@ def raises(*expected: type[BaseException], show_calls: bool = False):
 def check(answer: Any, truth: Any, by: Callable[[Any], Any] = lambda answer: answer) -> None:
     """Say whether an exercise's answer is right. `...` is an answer not given yet.
 
-    Prints `not yet` for an `answer` that is or holds `...`, `right` if `by(answer)` equals
-    `truth`, and otherwise what it is instead, without giving the truth away. An error in
-    `by(answer)` is printed, too, not raised: Run All goes on.
+    Prints `not yet` for an `answer` that is or holds `...`, `right` if `by(answer)` is the same
+    as `truth`, and otherwise what it is instead, without giving the truth away. A tuple is the
+    same as a list, a tensor or an array the same as its numbers; capitals and blanks of a string
+    do not count, nor does the last digit of a float. An error in `by(answer)` is printed, too,
+    not raised: Run All goes on.
     """
-    given = answer if isinstance(answer, (list, tuple)) else [answer]
-    if any(part is ... for part in given):
-        print("not yet")
-        return
     try:
-        value = by(answer)
+        if is_open(answer) or is_open(value := by(answer)):
+            print("not yet")
+        else:
+            print("right" if same(value, truth) else f"not right: it gives {value!r}")
     except Exception as error:
         print(f"not right: {type(error).__name__}: {error}")
-    else:
-        print("right" if value == truth else f"not right: it gives {value!r}")
+
+
+def is_open(answer):
+    """Whether an answer is `...`, or holds one somewhere."""
+    if isinstance(answer, dict):
+        return is_open([*answer.keys(), *answer.values()])
+    if isinstance(answer, (list, tuple, set, frozenset)):
+        return any(map(is_open, answer))
+    return answer is ...
+
+
+def same(value, truth):
+    """Whether two values mean the same to a person who compares them."""
+    value, truth = map(plain, (value, truth))
+    if isinstance(value, str) and isinstance(truth, str):
+        return value.split() == truth.split()
+    if isinstance(value, list) and isinstance(truth, list):
+        return len(value) == len(truth) and all(map(same, value, truth))
+    if isinstance(value, dict) and isinstance(truth, dict):
+        return value.keys() == truth.keys() and all(same(value[key], truth[key]) for key in truth)
+    if isinstance(value, (int, float)) and isinstance(truth, (int, float)):
+        exact = isinstance(value, int) and isinstance(truth, int)
+        return value == truth if exact else math.isclose(value, truth, rel_tol=1e-6)
+    return bool(value == truth)
+
+
+def plain(value):
+    """A value without what does not count: its kind of sequence, its capitals."""
+    # A tensor, an array, or a number of theirs; a class has the method, too.
+    if hasattr(value, "tolist") and not isinstance(value, type):
+        value = value.tolist()
+    if isinstance(value, (tuple, range)):
+        return list(value)
+    return value.casefold() if isinstance(value, str) else value
 
 
 def needs(there: Any, what: str) -> bool:

@@ -190,9 +190,11 @@ class Inliner(ast.NodeTransformer):
         function = self.functions[call.func.id]
         parameters = [parameter.arg for parameter in function.args.args]
         # straight_line has counted the arguments
-        insert = Substitute(dict(zip(parameters, call.args)))  # noqa: B905
+        values = dict(zip(parameters, call.args))  # noqa: B905
+        insert = Substitute(values)
         for statement in deepcopy(function.body):
-            statement = self.visit(insert.visit(statement))
+            statement = insert.visit(statement)  # arguments for parameters
+            statement = self.visit(statement)  # then the calls inside
             if isinstance(statement, ast.Return):
                 return statement.value  # stands where the call stood
             self.lines.append(statement)
@@ -204,10 +206,10 @@ def inline(text: str) -> str:
     A function that assigns to names and is called twice would give them two values: refused.
     """
     statements = straight_line(text)
-    functions = {s.name: s for s in statements if isinstance(s, ast.FunctionDef)}
-    inliner = Inliner(functions)
+    definitions = [s for s in statements if isinstance(s, ast.FunctionDef)]
+    inliner = Inliner({function.name: function for function in definitions})
     for statement in statements:
-        if statement not in functions.values():
+        if statement not in definitions:
             inliner.lines.append(inliner.visit(statement))
     return as_text(inliner.lines)
 
@@ -248,9 +250,11 @@ def fold_constants_text(text: str) -> str:
     known = {}  # name -> its number, as an expression
     program = []
     for statement in straight_line(text):
-        statement = Folder().visit(Substitute(known).visit(statement))
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
-            known[statement.targets[0].id] = statement.value
+        statement = Substitute(known).visit(statement)
+        statement = Folder().visit(statement)
+        match statement:
+            case ast.Assign([ast.Name(name)], ast.Constant() as number):
+                known[name] = number
         program.append(statement)
     return as_text(program)
 
@@ -259,15 +263,21 @@ def drop_unused_text(text: str) -> str:
     """Remove each assignment whose name is never read, from the last to the first."""
     program, needed = [], set()
     for statement in reversed(straight_line(text)):
-        if isinstance(statement, ast.Assign) and statement.targets[0].id not in needed:
-            continue
-        if not isinstance(statement, ast.Delete):  # to delete a name is not to read it
-            needed.update(names_in(statement))
+        match statement:
+            case ast.Assign([ast.Name(name)]) if name not in needed:
+                continue  # no later line reads it
+            case ast.Delete():
+                pass  # to delete a name is not to read it
+            case _:
+                needed.update(names_in(statement))
         program.insert(0, statement)
-    for statement in program:
+    for statement in list(program):  # a copy, because the program changes
         if isinstance(statement, ast.Delete):
-            statement.targets = [name for name in statement.targets if name.id in needed]
-    return as_text([s for s in program if not isinstance(s, ast.Delete) or s.targets])
+            kept = [name for name in statement.targets if name.id in needed]
+            statement.targets = kept
+            if not kept:
+                program.remove(statement)
+    return as_text(program)
 
 
 def substitute(text: str) -> str:

@@ -78,11 +78,15 @@ def html_table(columns: Sequence[Column], rows: Rows, notes: Iterable[str] = ())
 class Table:
     """Shows itself as a table with notes below: as text where it is printed, as HTML in a notebook.
 
-    A subclass has `_columns()`, `_rows()` and `_notes()`.
+    A subclass has `_columns()`, `_rows()` and `_notes()`. What would be too wide as text it gives
+    in `_text()` in another form.
     """
 
+    def _text(self):
+        return [text_table(self._columns(), self._rows()), *self._notes()]
+
     def __str__(self):
-        return "\n".join([text_table(self._columns(), self._rows()), *self._notes()])
+        return "\n".join(self._text())
 
     __repr__ = __str__
 

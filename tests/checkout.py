@@ -1,6 +1,7 @@
 """A checkout of the course, as the tests of its commands need it."""
 
 import importlib.util
+import shutil
 
 from notebook_rules import ROOT
 
@@ -26,4 +27,5 @@ def copy_course(folder):
     others = [ROOT / name for name in ("course.py", "course.toml", "requirements.txt")]
     for path in [*others, *course.files_with_address()]:
         (folder / path.relative_to(ROOT)).write_bytes(path.read_bytes())
+    shutil.copytree(ROOT / "templates", folder / "templates")
     return folder

@@ -10,6 +10,7 @@ import base64
 import json
 import re
 import struct
+import symtable
 import tomllib
 from contextlib import redirect_stdout
 from functools import cache
@@ -83,6 +84,51 @@ def outputs(notebook):
             yield number, output
 
 
+def section(notebook, part):
+    """The cells from one of the fixed headings of a notebook to the next of its level."""
+    inside = False
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown" and text_of(cell).startswith("## "):
+            inside = text_of(cell).splitlines()[0] == LINES[part]
+        if inside:
+            yield cell
+
+
+def code_in(notebook, part):
+    """Each code cell of a section, as its syntax tree, without what only IPython understands."""
+    cells = [cell for cell in section(notebook, part) if cell["cell_type"] == "code"]
+    texts = [re.sub(r"(?m)^( *)(?:[%!].*|.*\?)$", r"\1pass", text_of(cell)) for cell in cells]
+    return [ast.parse(text) for text in texts]
+
+
+def checks_in(notebook, part):
+    """The calls of `check` in a section."""
+    nodes = [node for tree in code_in(notebook, part) for node in ast.walk(tree)]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    return [call for call in calls if ast.unparse(call.func) == "check"]
+
+
+def assigned(tree):
+    """The names that a cell gives a meaning: assigned, defined or imported in it."""
+    names = symtable.symtable(ast.unparse(tree), "cell", "exec").get_symbols()
+    return {name.get_name() for name in names if name.is_assigned() or name.is_imported()}
+
+
+def left_open(tree):
+    """The names that a cell gives a meaning in a statement that holds `...`."""
+    found = set()
+    for statement in tree.body:
+        if any(
+            isinstance(node, ast.Constant) and node.value is ... for node in ast.walk(statement)
+        ):
+            found |= assigned(ast.Module([statement], []))
+    return found
+
+
+def bullets(cell):
+    return [line[2:] for line in text_of(cell).splitlines() if line.startswith("- ")]
+
+
 def printed(notebook):
     return "".join("".join(output.get("text", "")) for _, output in outputs(notebook))
 
@@ -146,10 +192,7 @@ def was_refreshed_after_the_last_change(notebook, name):
 
 def has_the_agreed_metadata(notebook, name):
     metadata = {key: value for key, value in notebook["metadata"].items() if key != "outputs_of"}
-    if metadata != {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }:
+    if metadata != course.agreed_metadata(notebook):
         yield f"metadata {metadata}; `python3 course.py refresh` writes the right ones"
 
 
@@ -185,6 +228,14 @@ def says_what_it_needs(notebook, name):
             yield f"its line of needs and course.toml disagree about {phrase}"
 
 
+def says_in_a_list_what_it_is_about(notebook, name):
+    goals = [cell for cell in notebook["cells"] if text_of(cell).startswith(LINES["goals"])]
+    for part, cells in (("goals", goals), ("summary", section(notebook, "summary"))):
+        points = [point for cell in cells for point in bullets(cell)]
+        if not 3 <= len(points) <= 5 or not all(point.endswith(".") for point in points):
+            yield f"{LINES[part]} is to be a list of three to five sentences"
+
+
 def exercises_are_open_and_solved(notebook, name):
     words = printed(notebook).splitlines()
     exercises, solutions = words.count(NOT_YET), words.count(RIGHT)
@@ -198,19 +249,65 @@ def exercises_are_open_and_solved(notebook, name):
             yield "the solutions are to be folded, and nothing else"
 
 
+def exercises_have_headings(notebook, name):
+    def headings(part):
+        found = [text_of(cell).splitlines()[0] for cell in section(notebook, part)]
+        return [line for line in found if line.startswith("### ")]
+
+    exercises = headings("exercises")
+    for number, heading in enumerate(exercises, 1):
+        if not re.fullmatch(rf"### Exercise {number}: \S.*", heading):
+            yield f"{heading!r} is to be '### Exercise {number}: short name'"
+    if not exercises or len(exercises) > len(checks_in(notebook, "exercises")):
+        yield f"{len(exercises)} exercises have a heading"
+    if headings("solutions") != [f"### Solution {n + 1}" for n in range(len(exercises))]:
+        yield f"the solutions have the headings {headings('solutions')}"
+
+
+def an_exercise_asks_for_code(notebook, name):
+    code = (ast.FunctionDef, ast.ClassDef)
+    if not any(
+        isinstance(node, code) for tree in code_in(notebook, "solutions") for node in tree.body
+    ):
+        yield "no solution defines a function or a class"
+
+
+def exercises_stay_open_after_run_all(notebook, name):
+    asked = set().union(*map(assigned, code_in(notebook, "exercises")))
+    solved = set().union(*map(assigned, code_in(notebook, "solutions")))
+    for both in sorted(asked & solved):
+        yield f"a solution assigns {both}, as an exercise does; call it {both}_solution"
+
+
+def exercises_show_what_is_to_be_replaced(notebook, name):
+    to_replace = set().union(*map(left_open, code_in(notebook, "exercises")))
+    for call in checks_in(notebook, "exercises"):
+        nodes = list(ast.walk(call))
+        names = {node.id for node in ast.walk(call.args[0]) if isinstance(node, ast.Name)}
+        hidden = any(isinstance(node, ast.Constant) and node.value is ... for node in nodes)
+        if hidden or not names & to_replace:
+            yield f"no `...` is assigned to what {ast.unparse(call)} checks"
+
+
 def solutions_pass_the_check_of_their_exercise(notebook, name):
-    asked, solved = [], []
-    calls = asked
-    for cell in notebook["cells"]:
-        if text_of(cell) == LINES["solutions"]:
-            calls = solved
-        elif cell["cell_type"] == "code" and "check(" in text_of(cell):
-            for node in ast.walk(ast.parse(text_of(cell))):
-                if isinstance(node, ast.Call) and ast.unparse(node.func) == "check":
-                    calls.append(ast.unparse(node))
-    for exercise, solution in zip_longest(asked, solved):
+    def truths(part):
+        for call in checks_in(notebook, part):
+            call.args[0] = ast.Name("answer")
+            yield ast.unparse(call)
+
+    for exercise, solution in zip_longest(truths("exercises"), truths("solutions")):
         if exercise != solution:
             yield f"an exercise has {exercise}, its solution {solution}"
+
+
+def lines_fit_on_page_and_slide(notebook, name):
+    for number, cell in enumerate(code_cells(notebook), 1):
+        code = text_of(cell).splitlines() if number > 1 else []  # the first is the same everywhere
+        text = "".join("".join(output.get("text", "")) for output in cell["outputs"]).splitlines()
+        for kind, lines, most in (("code", code, 79), ("printed text", text, 88)):
+            longest = max(map(len, lines), default=0)
+            if longest > most:
+                yield f"cell {number}: a line of {kind} has {longest} characters; {most} at most"
 
 
 def links_lead_where_they_say(notebook, name):
@@ -229,6 +326,18 @@ def measured_times_are_above_zero(notebook, name):
 def pictures_can_be_read_aloud(notebook, name):
     if re.search(r"!\[\s*\]", prose(notebook)) or "<img" in prose(notebook):
         yield "a picture without alternative text"
+    seen = set()
+    for number, output in outputs(notebook):
+        if "image/png" not in output.get("data", {}):
+            continue
+        alt = output["metadata"].get("image/png", {}).get("alt", "")
+        if len(alt) < 40:
+            yield f"cell {number}: the picture's alternative text is {alt!r}"
+        elif alt in seen:
+            yield f"cell {number}: an earlier picture has the same alternative text"
+        elif alt != "".join(output["data"].get("text/plain", "")):
+            yield f"cell {number}: the picture as text is not its alternative text"
+        seen.add(alt)
 
 
 def pictures_are_sharp_and_whole(notebook, name):
@@ -240,10 +349,10 @@ def pictures_are_sharp_and_whole(notebook, name):
         shown = output["metadata"].get("image/png", {})
         size = [shown.get("width", 0), shown.get("height", 0)]
         if any(abs(2 * side - n) > 2 for side, n in zip(size, pixels, strict=True)):
-            yield f"cell {number}: {pixels} pixels shown as {shown}; twice the density is agreed"
-        figure = re.findall(r"[\d.]+", "".join(output["data"]["text/plain"]))[:2]
+            yield f"cell {number}: {pixels} pixels shown as {size}; twice the density is agreed"
+        figure = shown.get("figure", [0, 0])
         margin = 16  # what the layout adds in total
-        drawn = [2 * float(side) + margin for side in figure]
+        drawn = [2 * side + margin for side in figure]
         if any(abs(side - n) > 2 for side, n in zip(drawn, pixels, strict=True)):
             yield f"cell {number}: {pixels} pixels, the figure is {figure}: something sticks out"
 
@@ -303,8 +412,14 @@ RULES = [
     opens_as_agreed,
     has_all_its_parts,
     says_what_it_needs,
+    says_in_a_list_what_it_is_about,
     exercises_are_open_and_solved,
+    exercises_have_headings,
+    an_exercise_asks_for_code,
+    exercises_stay_open_after_run_all,
+    exercises_show_what_is_to_be_replaced,
     solutions_pass_the_check_of_their_exercise,
+    lines_fit_on_page_and_slide,
     links_lead_where_they_say,
     measured_times_are_above_zero,
     pictures_can_be_read_aloud,

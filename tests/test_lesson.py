@@ -4,7 +4,9 @@ import logging
 import sys
 import warnings
 
+import numpy
 import pytest
+import torch
 
 from d2lhybrid import check, muted, needs, raises
 
@@ -66,20 +68,78 @@ def test_raises_fails_if_nothing_is_raised():
         pass
 
 
-@pytest.mark.parametrize(
-    ("answer", "truth", "line"),
-    [
-        (..., 6, "not yet"),
-        ([2, ...], [2, 3], "not yet"),
-        ((..., ...), [2, 3], "not yet"),
-        (6, 6, "right"),
-        ([2, 3], [2, 3], "right"),
-        (4.0, 4, "right"),
-        (5, 6, "not right: it gives 5"),
-        (None, 6, "not right: it gives None"),
-        ([], [1], "not right: it gives []"),
-    ],
-)
+class Odd:
+    """An object that can be neither compared nor shown."""
+
+    def __eq__(self, other):
+        raise ValueError("not with me")
+
+    def __repr__(self):
+        raise ValueError("nothing to see")
+
+    __hash__ = None
+
+
+tensor = torch.tensor
+CHECKED = [
+    # an answer not given
+    (..., 6, "not yet"),
+    ([2, ...], [2, 3], "not yet"),
+    ((..., ...), [2, 3], "not yet"),
+    ([[1, 2], [3, ...]], [[1, 2], [3, 4]], "not yet"),
+    ({"rows": ...}, {"rows": 3}, "not yet"),
+    ({1, ...}, {1, 2}, "not yet"),
+    ((tensor([1, 2]), ...), [[1, 2], 3], "not yet"),
+    # numbers
+    (6, 6, "right"),
+    (5, 6, "not right: it gives 5"),
+    (4.0, 4, "right"),
+    (0.1 + 0.2, 0.3, "right"),
+    (0.31, 0.3, "not right: it gives 0.31"),
+    (float("inf"), float("inf"), "right"),
+    (10**20 + 1, 10**20, "not right: it gives 100000000000000000001"),
+    (2j, 2j, "right"),
+    (None, 6, "not right: it gives None"),
+    ("6", 6, "not right: it gives '6'"),
+    (6.0, "6", "not right: it gives 6.0"),
+    # sequences
+    ([2, 3], [2, 3], "right"),
+    ((2, 3), [2, 3], "right"),
+    ([2, 3], (2, 3), "right"),
+    (range(3), [0, 1, 2], "right"),
+    ([(1, 2), (3, 4)], [[1, 2], [3, 4]], "right"),
+    ([3, 2], [2, 3], "not right: it gives [3, 2]"),
+    ([2, 3, 4], [2, 3], "not right: it gives [2, 3, 4]"),
+    ([], [1], "not right: it gives []"),
+    ({1, 2}, {2, 1}, "right"),
+    ({"rows": (1, 2)}, {"rows": [1, 2]}, "right"),
+    ({"rows": 1}, {"columns": 1}, "not right: it gives {'rows': 1}"),
+    # words
+    ("No clear  difference ", "no clear difference", "right"),
+    (["Slower", "FASTER"], ("slower", "faster"), "right"),
+    ("no difference", "no clear difference", "not right: it gives 'no difference'"),
+    # tensors and arrays
+    (tensor(6), 6, "right"),
+    (tensor([2, 3]), [2, 3], "right"),
+    ([2, 3], tensor([2, 3]), "right"),
+    (tensor([0.1, 0.2]), [0.1, 0.2], "right"),
+    (tensor([[1.0, 2.0]], requires_grad=True), tensor([[1, 2]]), "right"),
+    (tensor([2, 3]), 2, "not right: it gives tensor([2, 3])"),
+    (tensor([2, 3]), [2, 4], "not right: it gives tensor([2, 3])"),
+    ([tensor(1), 2], [1, 2], "right"),
+    (numpy.array([2, 3]), (2, 3), "right"),
+    (numpy.float64(0.5), 0.5, "right"),
+    # other things
+    (TypeError, TypeError, "right"),
+    (torch.Tensor, torch.Tensor, "right"),
+    (numpy.ndarray, torch.Tensor, "not right: it gives <class 'numpy.ndarray'>"),
+    (Odd(), 6, "not right: ValueError: not with me"),
+    (6, Odd(), "not right: ValueError: not with me"),
+    ([Odd()], [], "not right: ValueError: nothing to see"),
+]
+
+
+@pytest.mark.parametrize(("answer", "truth", "line"), CHECKED, ids=range(len(CHECKED)))
 def test_check(answer, truth, line, capsys):
     check(answer, truth)
     assert capsys.readouterr().out == line + "\n"
@@ -97,6 +157,11 @@ def test_check(answer, truth, line, capsys):
 def test_check_by(answer, line, capsys):
     check(answer, 2, by=len)
     assert capsys.readouterr().out == line + "\n"
+
+
+def test_a_function_that_still_returns_dots_is_not_an_answer_yet(capsys):
+    check(lambda x: ..., 2, by=lambda function: function(1))
+    assert capsys.readouterr().out == "not yet\n"
 
 
 def test_needs_says_what_is_missing(capsys):

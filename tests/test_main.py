@@ -1,14 +1,19 @@
 """`python -m d2lhybrid`: the files that it writes, and those that it refuses."""
 
+import io
 import json
 import re
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from measure_helpers import Clock, example
+from matplotlib import pyplot
+from measure_helpers import Clock
 
-from d2lhybrid import Comparison, Sweep, bench
+from d2lhybrid import Comparison, Sweep, bench, compare
 from d2lhybrid.__main__ import main
+from d2lhybrid.measure.selftest import TITLES
 
 
 @pytest.mark.parametrize(
@@ -45,18 +50,90 @@ def test_a_result_stays_until_there_is_a_new_one(tmp_path, monkeypatch):
     assert file.read_text() == "{}"
 
 
-def test_the_bench_writes_what_it_shows(monkeypatch, tmp_path, capsys):
+@pytest.fixture
+def measured(monkeypatch):
+    """What the bench seems to have measured at the sizes 1 and 8, with four threads."""
     clock = Clock()
-    swept = {1: example(clock), 8: example(clock)}
+
+    def comparison():
+        ways = {
+            "eager": clock.work(3e-5),
+            "quick": clock.work(2e-5),
+            "limit: read": clock.work(1e-6),
+        }
+        result = compare(ways, clock=clock)
+        return replace(result, machine=result.machine | {"threads": 4})
+
+    swept = {1: comparison(), 8: comparison()}
     monkeypatch.setattr(
         bench, "compare_ways", lambda batches: Sweep({n: swept[n] for n in batches})
     )
+    return swept
+
+
+def test_the_bench_writes_what_it_shows(measured, tmp_path, capsys):
     files = [str(tmp_path / "r.json"), str(tmp_path / "r.png")]
     main(["bench", "--json", files[0], "--plot", files[1]])
-    result = Comparison.from_dict(json.loads(Path(files[0]).read_text()))
-    assert str(result) == capsys.readouterr().out.rstrip("\n")
+    written = json.loads(Path(files[0]).read_text())
+    assert written["format"] == 1
+    assert Comparison.from_dict(written["comparison"]) == measured[1]
     assert Path(files[1]).read_bytes().startswith(b"\x89PNG")
     main(["bench", "--batch", "1", "8", "--json", files[0]])
-    assert list(Sweep.from_dict(json.loads(Path(files[0]).read_text()))) == [1, 8]
+    written = json.loads(Path(files[0]).read_text())
+    assert list(Sweep.from_dict(written["sweep"])) == [1, 8]
+    assert str(Sweep(measured)) in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["bench", "--batch", "0"])
+
+
+def test_a_limit_is_no_way_to_run_the_network(measured, capsys):
+    main(["bench"])
+    out = capsys.readouterr().out.splitlines()
+    assert "limit: read: 1.000 µs a call" in out
+    assert len([line for line in out if "limit" in line]) == 1
+    assert [line.split()[-1] for line in out[1:3]] == ["baseline", "faster"]
+
+
+def test_the_bench_says_how_many_threads_it_uses(measured, capsys):
+    for threads, said in ((4, 1), (1, 0), (None, 0)):
+        measured[1].machine["threads"] = threads
+        main(["bench"])
+        assert capsys.readouterr().out.count("The notebooks use one") == said
+
+
+def test_the_picture_says_where_and_when(measured, tmp_path):
+    main(["bench", "--plot", str(tmp_path / "r.svg")])
+    figure = pyplot.gcf()
+    assert figure.get_supxlabel() == measured[1].measured_on()
+    assert figure.get_tightbbox().y0 > -0.05
+
+
+def test_help_explains_every_column_and_every_option(capsys):
+    with pytest.raises(SystemExit):
+        main(["bench", "--help"])
+    out = capsys.readouterr().out
+    for title in TITLES.split():
+        assert title.replace("_", " ") in out
+    assert re.search(r"--batch N \[N \.\.\.\]\s+how many", out)
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_a_terminal_shows_that_something_happens(measured, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    main(["bench"])
+    assert "loading PyTorch" in sys.stderr.getvalue()
+
+
+def test_without_pytorch_a_line_says_what_to_do(monkeypatch, capsys):
+    def without(batches):
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr(bench, "compare_ways", without)
+    with pytest.raises(SystemExit) as stop:
+        main(["bench"])
+    assert stop.value.code == 1
+    assert "No module named 'torch': use the Python of" in capsys.readouterr().err

@@ -21,17 +21,25 @@ from time import perf_counter
 from typing import Any
 
 from .. import frameworks
-from ..tables import Column, Table, seconds
+from ..tables import Column, Table, seconds, text_table
 from .agreement import difference
 from .candidates import CandidateError, Recipe, Repeated
 from .interval import LOOKS, Interval, interval
-from .machine import describe_machine, machine_line
+from .machine import describe_machine, machine_line, software_line
 from .progress import progress_line
 from .timing import Rounds, Runner, Timing, no_garbage_collection
-from .verdict import FASTER, judge
+from .verdict import FASTER, SLOWER, judge
 
 MIN_ROUNDS = 10  # for calls so slow that the time limit allows fewer
 LONG = 2  # seconds; longer comparisons show progress
+SPEEDS = [
+    Column(""),
+    Column("time a call"),
+    Column("speed-up"),
+    Column("95 % interval", 16),
+    Column("verdict", 19),
+]
+PRICES = [Column("price", 9), Column("pays after", 13)]
 
 
 # What was measured, and what follows from it --------------------------------------------------
@@ -135,53 +143,66 @@ class Comparison(Table, Mapping):
     def __len__(self) -> int:
         return len(self.results)
 
-    # How it is shown
+    # How it is shown: as text in two tables, one above the other, for a line of 88 characters
 
     def _columns(self):
-        columns = [
-            Column(""),
-            Column("time a call"),
-            Column("speed-up"),
-            Column("95 % interval", 16),
-            Column("verdict", 19),
-        ]
-        priced = [Column("price", 9), Column("pays after", 13)]
-        return columns + priced if self._has_prices else columns
-
-    @property
-    def _has_prices(self):
-        return any(timing.build is not None for timing in self.timings.values())
+        return SPEEDS + PRICES if self._built else SPEEDS
 
     def _rows(self):
         for r in self.values():
-            row = [r.label, seconds(r.median)]
-            if r.label == self.baseline:
-                row += ["", "", "baseline"]
-            else:
-                row += [f"{r.speedup:.3f}", f"{r.low:.3f} to {r.high:.3f}", r.verdict]
-            if self._has_prices:
-                pays = "" if r.price is None else "never"
-                row += [
-                    seconds(r.price),
-                    pays if r.break_even is None else f"{r.break_even} calls",
-                ]
-            yield row
+            yield self._speed(r) + (self._price(r) if self._built else [])
+
+    @property
+    def _built(self):
+        """What was built by a recipe, and so has a price."""
+        return [result for result in self.values() if result.price is not None]
+
+    def _speed(self, r):
+        row = [r.label, seconds(r.median)]
+        if r.label == self.baseline:
+            return [*row, "", "", "baseline"]
+        return [*row, f"{r.speedup:.3f}", f"{r.low:.3f} to {r.high:.3f}", r.verdict]
+
+    def _price(self, r):
+        if r.price is None:
+            return ["", ""]
+        if r.label == self.baseline:
+            pays = "baseline"
+        elif r.break_even is not None:
+            pays = f"{r.break_even} calls"
+        else:
+            pays = "never" if r.verdict == SLOWER else "no clear gain"
+        return [seconds(r.price), pays]
+
+    def _text(self):
+        lines = [text_table(SPEEDS, map(self._speed, self.values()))]
+        if built := self._built:
+            rows = [[r.label, self._where(r), *self._price(r)] for r in built]
+            where = Column("built", max(len(row[1]) for row in rows))
+            lines += ["", text_table([SPEEDS[0], where, *PRICES], rows), ""]
+        return [*lines, self._spread(), *self.measured_on().splitlines()]
+
+    def _where(self, r):
+        return f"in a {r.built_in}" if r.built_in else ""
 
     def _notes(self):
         # One line for each, whatever was measured: a reader's output has as many lines as ours.
+        built = [f"{r.label} {self._where(r)}" for r in self._built if r.built_in]
+        prices = [f"built: {'; '.join(built)}"] if built else []
+        return [self._spread(), *prices, *self.measured_on().splitlines()]
+
+    def _spread(self):
         rounds = f"{self.rounds} rounds in {self.took:.2f} s"
         spread = f"noise floor {self.noise_floor:.1%}, {rounds}"
         if not self.complete:
             spread += ", interrupted"
         elif unsure := [r.label for r in self.values() if r.open]:
-            spread += f"; still open, a longer time_limit may tell: {', '.join(unsure)}"
-        built = [f"{r.label} in a {r.built_in}" for r in self.values() if r.built_in]
-        prices = [f"built: {'; '.join(built)}"] if built else []
-        return [spread, *prices, self.measured_on()]
+            spread += f"; still open at this time_limit: {', '.join(unsure)}"
+        return spread
 
     def measured_on(self) -> str:
-        """The machine, the number of threads, the versions and the date, in one line."""
-        return f"measured on: {machine_line(self.machine)}"
+        """Where, when and with what it was measured, in two lines."""
+        return f"measured on: {machine_line(self.machine)}\nwith: {software_line(self.machine)}"
 
     def plot(self):
         """Draw speed-ups with their intervals; returns matplotlib Axes."""

@@ -30,15 +30,19 @@ def describe_machine(*args: Any) -> dict[str, Any]:
 
 
 def machine_line(machine: dict[str, Any]) -> str:
-    """What `describe_machine` returns, in one line."""
+    """Of what `describe_machine` returns the machine and the date, in one line."""
     parts = [machine["processor"], f"{machine['cores']} cores"]
     if machine["threads"] is not None:
         parts += [f"{machine['threads']} threads"]
-    parts += [machine["device"]]
+    return ", ".join([*parts, machine["device"], machine["date"][:10]])
+
+
+def software_line(machine: dict[str, Any]) -> str:
+    """Of what `describe_machine` returns the state and the versions, in one line."""
+    parts = [f"{name} {version}" for name, version in machine["versions"].items()]
     if machine["gradients"] is not None:
-        parts += ["gradients " + ("on" if machine["gradients"] else "off")]
-    versions = [f"{name} {version}" for name, version in machine["versions"].items()]
-    return ", ".join(parts + versions + [machine["date"][:10]])
+        parts.insert(0, "gradients " + ("on" if machine["gradients"] else "off"))
+    return ", ".join(parts)
 
 
 def _processor():

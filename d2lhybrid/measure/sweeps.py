@@ -117,8 +117,17 @@ class Sweep(Table, Mapping):
         return [
             "first the baseline's time a call, then speed-ups; ~ no clear difference",
             found if self.complete else f"{found}; interrupted",
-            self._first.measured_on(),
+            *self.measured_on().splitlines(),
         ]
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """Where the first size was measured, as `describe_machine` returns it."""
+        return self._first.machine
+
+    def measured_on(self) -> str:
+        """Where, when and with what it was measured, in two lines."""
+        return self._first.measured_on()
 
     def plot(self):
         """Draw speed-up over size, a line and a band for each; returns matplotlib Axes."""

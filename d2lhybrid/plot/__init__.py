@@ -1,20 +1,28 @@
 """Every picture of the course, sorted by what it shows.
 
-    flow    who feeds whom in a program; what a text becomes, stage by stage
-    times   how long something takes, what the time is made of, when a price is paid back
-    ratios  how one time compares with another: single ratios, speed-ups with their intervals
-    tables  cells and dots, a row for each thing that was tried
-    style   what they share: colours, figures, axes
+    speedups  how one time compares with another: speed-ups with their intervals, other ratios
+    times     how long something takes, what the time is made of, when a price is paid back
+    flow      who feeds whom in a program; what a program becomes, step by step
+    trees     what Python reads in a program's text
+    outcomes  cells and dots, a row for each thing that was tried
+    style     what they share: colours, figures, alternative texts, axes
 
-Each function gets plain data, makes a figure and returns its matplotlib Axes; only `plot_measures`
-has several Axes and returns them in a list. A new picture is a new function in the module of what
-it shows.
+Most functions get plain data; `plot_data_flow` and `plot_tree` get programs. Each makes a figure
+and returns its matplotlib Axes; only `plot_measures` has several Axes and returns them in a list.
+A new picture is a new function in the module of what it shows; it ends with what it `say`s to
+readers who cannot see it.
 """
 
-from .flow import plot_data_flow, plot_stages
-from .ratios import plot_pairs, plot_ratios, plot_speedups, plot_speedups_by_size
+from .flow import plot_data_flow, plot_pipeline, plot_stages
+from .outcomes import plot_measures, plot_outcomes
+from .speedups import (
+    plot_pairs,
+    plot_published,
+    plot_ratios,
+    plot_speedups,
+    plot_speedups_by_size,
+)
 from .style import new_axes
-from .tables import plot_measures, plot_outcomes
 from .times import (
     plot_break_even,
     plot_distribution,
@@ -22,6 +30,7 @@ from .times import (
     plot_shares,
     plot_times,
 )
+from .trees import plot_tree
 
 __all__ = [
     "new_axes",
@@ -32,10 +41,13 @@ __all__ = [
     "plot_outcomes",
     "plot_over_time",
     "plot_pairs",
+    "plot_pipeline",
+    "plot_published",
     "plot_ratios",
     "plot_shares",
     "plot_speedups",
     "plot_speedups_by_size",
     "plot_stages",
     "plot_times",
+    "plot_tree",
 ]

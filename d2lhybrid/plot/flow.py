@@ -1,16 +1,18 @@
-"""Pictures of programs: who feeds whom, and what a text becomes, stage by stage.
+"""Pictures of programs: who feeds whom, and what a program becomes, step by step.
 
-Explained in notebooks 01 and 02. To draw a graph in layers is Sugiyama's method; the program `dot`
-of Graphviz has it in full.
+Explained in notebooks 01, 02 and 08. To draw a graph in layers is Sugiyama's method; the program
+`dot` of Graphviz has it in full.
 """
 
+import textwrap
 from collections.abc import Callable
 
 import networkx
 from matplotlib.axes import Axes
+from matplotlib.patches import FancyBboxPatch
 
 from ..dataflow import HasFlow, data_flow
-from .style import BLUE, GREY, ORANGE, PALE_BLUE, PALE_ORANGE, new_axes
+from .style import BLUE, GREY, ORANGE, PALE_BLUE, PALE_ORANGE, listed, new_axes, say
 
 Program = str | Callable | HasFlow | networkx.DiGraph
 
@@ -38,7 +40,31 @@ def plot_data_flow(programs: Program | dict[str, Program]) -> Axes:
     ax.set_xlim(-0.7, left - 0.9)
     ax.set_ylim(-depth - 0.5, 1 if any(flows) else 0.5)  # with room for titles, if there are any
     ax.axis("off")
+    titles = [f", {title}" if title else "" for title in flows]
+    say(
+        ax,
+        " ".join(
+            f"Data flow{t}: {_in_words(f)}." for t, f in zip(titles, flows.values(), strict=True)
+        ),
+    )
     return ax
+
+
+def _in_words(flow):
+    """Who feeds whom, one sentence; the arrows that lead to one node are read together."""
+    nodes = dict(flow.nodes(data=True))
+    names = {node: data["name"] or data["label"] for node, data in nodes.items()}
+    whole = {
+        node: data["label"] + (f" ({data['name']})" if data["name"] else "")
+        for node, data in nodes.items()
+    }
+    parts = []
+    if alone := [whole[node] for node in networkx.isolates(flow)]:
+        parts.append(f"{listed(alone)} stand{'s' * (len(alone) == 1)} alone")
+    for node in flow:
+        if sources := [names[source] for source in flow.predecessors(node)]:
+            parts.append(f"{listed(sources)} flow{'s' * (len(sources) == 1)} into {whole[node]}")
+    return "; ".join(parts) or "nothing"
 
 
 def _flow_of(program):
@@ -110,6 +136,41 @@ def plot_stages(stages: dict[str, str]) -> Axes:
     ax.set_xlim(-1, left - gap + 1)
     ax.set_ylim(-height - 0.8, 3)
     ax.axis("off")
+    parts = [
+        f"{title}, {len(text)} lines" if len(text) > 1 else f"{title}, {text[0]}"
+        for title, text in lines.items()
+    ]
+    say(ax, f"Texts from left to right, with an arrow from each to the next: {'; '.join(parts)}.")
+    return ax
+
+
+def plot_pipeline(steps: dict[str, str]) -> Axes:
+    """Draw steps as boxes from left to right, with an arrow from each to the next.
+
+    `steps` maps what stands in each box to the text under it. Both are broken into lines.
+    """
+    titles = [textwrap.fill(title, 12, break_long_words=False) for title in steps]
+    width = 0.11 * max(len(line) for title in titles for line in title.splitlines()) + 0.4
+    gap = 0.5  # all lengths are in inches
+    texts = [textwrap.fill(text, int((width + 0.6 * gap) / 0.085)) for text in steps.values()]
+    height = 0.35 + 0.2 * max(title.count("\n") for title in titles)
+    depth = 0.25 + 0.2 * max(text.count("\n") + 1 for text in texts)
+    total = len(steps) * (width + gap) - gap
+    ax = new_axes(total + 0.6 * gap, 2 * height + depth - 0.1)
+    box = dict(boxstyle="round,pad=0,rounding_size=0.1", facecolor=PALE_BLUE, edgecolor=BLUE)
+    for step, (title, text) in enumerate(zip(titles, texts, strict=True)):
+        left = step * (width + gap)
+        ax.add_patch(FancyBboxPatch((left, -height), width, 2 * height, **box))
+        middle = dict(ha="center", fontsize=12)
+        ax.text(left + width / 2, 0, title, va="center", fontweight="bold", **middle)
+        ax.text(left + width / 2, -height - 0.15, text, va="top", **middle)
+        if step:
+            _arrow(ax, (left - gap, 0), (left, 0))
+    ax.set_xlim(-0.3 * gap, total + 0.3 * gap)
+    ax.set_ylim(-height - depth, height + 0.1)
+    ax.axis("off")
+    parts = [f"{title} ({text})" if text else title for title, text in steps.items()]
+    say(ax, f"Boxes from left to right, with an arrow from each to the next: {', '.join(parts)}.")
     return ax
 
 

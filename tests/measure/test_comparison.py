@@ -2,6 +2,7 @@
 
 import gc
 import json
+import re
 import subprocess
 import sys
 from itertools import count
@@ -311,16 +312,34 @@ def test_what_earlier_versions_wrote_can_be_read(clock):
 def test_text_has_one_line_each_and_fixed_columns(clock):
     text = str(example(clock))
     assert text == repr(example(Clock()))
-    head, eager, same, compiled, noise, made, machine = text.splitlines()
+    speeds, prices, notes = (part.splitlines() for part in text.split("\n\n"))
+    head, eager, same, compiled = speeds
     assert same.endswith("1.000    1.000 to 1.000  no clear difference")
     assert eager.split() == ["eager", "30.00", "µs", "baseline"]
     assert compiled.split()[4:6] == ["1.500", "to"]
     for title, cell in [("time a call", "30.00 µs"), ("verdict", "no clear difference")]:
         line = next(line for line in (eager, same) if cell in line)
         assert head.index(title) + len(title) == line.index(cell) + len(cell)
-    assert noise.startswith("noise floor 0.0%, ")
-    assert made == "built: compiled in a cold process" or "warm process" in made
-    assert machine.startswith("measured on: ")
+    assert prices[0].split() == ["built", "price", "pays", "after"]
+    assert re.fullmatch(r"compiled  in a (cold|warm) process +2\.100 s +\d+ calls", prices[1])
+    starts = ["noise floor 0.0%, ", "measured on: ", "with: "]
+    for note, start in zip(notes, starts, strict=True):
+        assert note.startswith(start)
+    assert max(map(len, [*speeds, *prices])) <= 88
+
+
+def test_only_what_is_sure_to_be_no_faster_never_pays(clock):
+    candidates = {
+        "eager": built(clock, 1.0, then=30e-6),
+        "quick": built(clock, 1.0, then=20e-6),
+        "same": built(clock, 1.0, then=30e-6),
+        "slow": built(clock, 1.0, then=40e-6),
+    }
+    result = compare(candidates, clock=clock)
+    _, prices, _ = str(result).split("\n\n")
+    ends = [re.split(" {2,}", line)[-1] for line in prices.splitlines()[1:]]
+    assert ends == ["baseline", f"{result['quick'].break_even} calls", "no clear gain", "never"]
+    assert all(f">{end}</td>" in result._repr_html_() for end in ends)
 
 
 def test_markdown_and_html_hold_what_the_text_holds(clock):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import torch
 
 import d2lhybrid
-from d2lhybrid.measure.machine import describe_machine, machine_line
+from d2lhybrid.measure.machine import describe_machine, machine_line, software_line
 
 
 def test_what_a_reader_must_know():
@@ -20,8 +20,10 @@ def test_what_a_reader_must_know():
     assert machine["versions"]["d2lhybrid"] == d2lhybrid.__version__
     assert json.loads(json.dumps(machine)) == machine
     line = machine_line(machine)
-    for part in ("gradients off", torch.__version__, machine["processor"], machine["date"][:10]):
+    for part in (machine["processor"], machine["date"][:10], f"{machine['threads']} threads"):
         assert part in line
+    for part in ("gradients off", f"torch {torch.__version__}"):
+        assert part in software_line(machine)
 
 
 def test_the_machine_names_the_devices_of_the_arguments():

@@ -33,6 +33,7 @@ def test_the_sanitizer_masks_crossings(clock):
         "2.1447 → 4.0545",
         "the baseline takes 30.00 µs, and compiled is faster",
         "built: TorchScript in a cold process",
+        "TorchScript  in a cold process",
         "164,482 parameters, 1.5 times as many",
         "speed-up  verdict",
     ],

@@ -7,7 +7,7 @@ from pictures import arrows, cut_off, extents, overlapping, place_of, texts
 
 from d2lhybrid.dataflow import data_flow
 from d2lhybrid.hybrid.recorder import trace
-from d2lhybrid.plot import plot_data_flow, plot_stages
+from d2lhybrid.plot import plot_data_flow, plot_pipeline, plot_stages
 from d2lhybrid.program import evoke_, inline
 
 FOLDED = "e = 3\nf = 7\ng = 10\nprint(10)"
@@ -113,3 +113,21 @@ def test_stages_can_be_read():
     (start, end), (next_start, next_end) = ends  # each arrow in the gap between two texts
     assert box[long].x1 < start < end <= box["b"].x0
     assert box[wide_title].x1 < next_start < next_end <= box["10"].x0
+
+
+def test_a_pipeline_is_boxes_with_arrows_and_a_text_under_each():
+    steps = {"bytecode": "what Python runs", "graph + guards": "a much longer text " * 4, "C": ""}
+    ax = plot_pipeline(steps)
+    shown = [" ".join(text.split()) for text in texts(ax)]
+    long = steps["graph + guards"].strip()
+    assert shown == ["bytecode", "what Python runs", "graph + guards", long, "C"]
+    where = dict(extents(ax))
+    boxes = [box.get_window_extent() for box in ax.patches]
+    assert len(boxes) == 3
+    assert len(arrows(ax)) == 2
+    for box, title in zip(boxes, ("bytecode", "graph + guards", "C"), strict=True):
+        title = next(text for text in where if " ".join(text.split()) == title)
+        assert box.x0 < where[title].x0 < where[title].x1 < box.x1
+    assert where["what Python runs"].y1 < boxes[0].y0
+    assert overlapping(ax) == []
+    assert cut_off(ax) == []

@@ -1,11 +1,14 @@
 """What all pictures share: the figure, and how its axes are dressed."""
 
+import base64
+import struct
 import sys
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from d2lhybrid import plot
-from d2lhybrid.plot.style import dress, new_axes
+from d2lhybrid.plot.style import dress, listed, new_axes, say
 
 
 def visible_sides(ax):
@@ -19,15 +22,78 @@ def test_a_figure_is_white_and_of_the_size_asked_for():
     assert figure.dpi == 72
 
 
-def test_notebooks_are_asked_for_twice_the_density(monkeypatch):
-    asked = []
-    monkeypatch.setattr("matplotlib_inline.backend_inline.set_matplotlib_formats", asked.append)
+@pytest.fixture
+def shell(monkeypatch):
+    """IPython as a notebook's kernel has it, for this test only."""
+    shell = InteractiveShell()
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    monkeypatch.setattr(InteractiveShell, "instance", lambda: shell)
+    shell.display_formatter.active_types = ["text/plain", "text/html", "image/png"]
+    return shell
+
+
+def shown(shell):
+    ax = new_axes(2, 1)
+    say(ax, "Dots \n& <lines>.")
+    return shell.display_formatter.format(ax.figure)
+
+
+def test_a_notebook_stores_the_text_of_a_picture(shell, monkeypatch):
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    data, metadata = shown(shell)
+    assert sorted(data) == ["image/png", "text/plain"]
+    assert data["text/plain"] == "Dots & <lines>."
+    assert metadata["image/png"]["alt"] == "Dots & <lines>."
+    assert metadata["image/png"]["figure"] == [144, 72]
+    png = base64.b64decode(data["image/png"])
+    pixels = struct.unpack(">II", png[16:24])
+    size = [metadata["image/png"][side] for side in ("width", "height")]
+    assert [2 * side for side in size] == pytest.approx(pixels, abs=2)  # twice the density
+
+
+def test_jupyterlab_gets_the_text_in_html(shell, monkeypatch):
+    monkeypatch.setenv("JPY_SESSION_NAME", "a.ipynb")
+    data, metadata = shown(shell)
+    width, height = (metadata["image/png"][side] for side in ("width", "height"))
+    assert data["text/html"] == (
+        f'<img alt="Dots &amp; &lt;lines&gt;." width="{width}" height="{height}" '
+        f'src="data:image/png;base64,{data["image/png"]}">'
+    )
+
+
+def test_figures_of_others_stay_as_they_are(shell):
+    import matplotlib.pyplot as plt
+
     new_axes(1, 1)
-    assert asked == ["retina"]
+    figure = plt.figure()
+    figure.subplots()
+    data, metadata = shell.display_formatter.format(figure)
+    assert data["text/plain"] == "<Figure size 640x480 with 1 Axes>"
+    assert "alt" not in metadata["image/png"]
 
 
-def test_a_figure_needs_no_notebook(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib_inline.backend_inline", None)
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("a", "a"),
+        ("ab", "a and b"),
+        ("abc", "a, b and c"),
+        (["a\nb"], "a b"),
+        (["a, b", "c"], "a, b; and c"),
+    ],
+)
+def test_words_are_listed_as_a_sentence_has_them(words, text):
+    assert listed(words) == text
+
+
+def test_a_figure_needs_no_notebook_and_starts_none():
+    assert not InteractiveShell.initialized()
+    assert tuple(new_axes(1, 1).figure.get_size_inches()) == (1, 1)
+    assert not InteractiveShell.initialized()
+
+
+def test_a_figure_needs_no_ipython(monkeypatch):
+    monkeypatch.delitem(sys.modules, "IPython")
     assert tuple(new_axes(1, 1).figure.get_size_inches()) == (1, 1)
 
 

@@ -93,12 +93,24 @@ def test_blocks_over_time_change_colour_with_each_label():
 
 def test_distribution_leaves_out_the_longest_but_not_from_the_mean():
     ax = plot_distribution([1e-6] * 100 + [2e-6] * 98 + [1.0] * 2)
-    assert sum(bar.get_height() for bar in ax.patches) == 198
+    assert sum(bar.get_height() for bar in ax.patches) == 190
+    assert ax.get_xscale() == "log"
     median_line, mean_line = ax.lines
     assert list(median_line.get_xdata()) == pytest.approx([1.5, 1.5])
     assert list(mean_line.get_xdata()) == pytest.approx([10001.48, 10001.48])
     assert legend(ax) == ["median", "mean"]
     assert ax.get_xlabel() == "\u00b5s a call"
+
+
+@pytest.mark.parametrize("longest", [1.3e-6, 1e-3, 100.0])
+def test_distribution_has_marks_and_more_than_one_bar(longest):
+    times = [1e-6 + 3e-9 * i for i in range(100)] * 3 + [longest]
+    ax = plot_distribution(times)
+    ax.figure.canvas.draw()
+    left, right = ax.get_xlim()
+    assert left < 1 < right
+    assert len([tick for tick in ax.get_xticks() if left <= tick <= right]) > 1
+    assert sum(bar.get_height() > 0 for bar in ax.patches) > 1
 
 
 def test_break_even_marks_the_crossings_and_reaches_beyond_the_last():
@@ -130,3 +142,8 @@ def test_break_even_drops_no_candidate():
     costs = {"plain": (0, 1e-3)} | {f"candidate {i}": (0.1, 5e-4) for i in range(8)}
     ax = plot_break_even(costs)
     assert len(ax.lines) == 9 + 8
+
+
+def test_break_even_wants_no_price_for_the_first():
+    with pytest.raises(ValueError, match="price must be 0"):
+        plot_break_even({"plain": (0.1, 1e-3), "b": (0.5, 5e-4)})

@@ -1,18 +1,22 @@
 """Which notebooks are checked, and how a cell that fails is reported."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 
 import pytest
 from checkout import copy_course, load_course
 from notebook_rules import ROOT, code_cells, load
 
+import conftest
 import course
 
 OWN = sorted(path.name for path in course.course_notebooks())
+SHORT = [name for name in OWN if name[:2] in ("01", "02")]  # two that run in a few seconds
 
 
 @pytest.fixture
@@ -26,11 +30,16 @@ def crowded(copy):
 def test_notebooks_that_jupyterlab_makes_do_not_belong_to_the_course(crowded, monkeypatch, capsys):
     course, commands = load_course(crowded), []
     monkeypatch.setattr(course, "set_up", lambda: None)
+    monkeypatch.setattr(course, "kernel_metadata", dict)
+    monkeypatch.setattr(course, "answers", bool)
     monkeypatch.setattr(subprocess, "call", lambda c, **k: commands.append([*map(str, c)]))
-    for command in ("read", "slides", "refresh"):
+    for command in ("read", "slides", "refresh", "handout"):
         course.main(command)
     found = [[os.path.basename(word) for word in c if word.endswith(".ipynb")] for c in commands]
-    assert found == [["01_imperative_programs.ipynb"], OWN, OWN]
+    assert found == [OWN[:1], OWN, OWN]
+    for folder in (course.WORK, course.HANDOUT):
+        assert sorted(path.name for path in folder.glob("*.ipynb")) == OWN
+    capsys.readouterr()
     course.address("ada/course")
     assert sorted(re.findall(r"notebooks.(.+)", capsys.readouterr().out)) == OWN
 
@@ -52,20 +61,27 @@ def test_pytest_runs_the_courses_notebooks_or_those_named(crowded, named, run):
     assert list((crowded / "temporary").iterdir()) == []
 
 
+def first_printed(notebook):
+    """The number of the first cell that only prints, and its output."""
+    for number, cell in enumerate(code_cells(notebook), 1):
+        if [output["output_type"] for output in cell["outputs"]] == ["stream"]:
+            return number, cell["outputs"][0]
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """What two processes say of the first two notebooks, when the page of the first is wrong."""
+    """What two processes say of two short notebooks, when the page of the first is wrong."""
     folder = copy_course(tmp_path_factory.mktemp("course"))
     for name in ("tests", "temporary"):
         (folder / name).mkdir()
     for file in ("conftest.py", "tests/sanitize.cfg"):
         shutil.copy(ROOT / file, folder / file)
-    path = folder / "notebooks" / OWN[0]
-    text = path.read_text(encoding="utf-8")
-    assert text.count('"24\\n"') == 1
-    path.write_text(text.replace('"24\\n"', '"25\\n"'), encoding="utf-8")
+    path = folder / "notebooks" / SHORT[0]
+    notebook = load(path)
+    first_printed(notebook)[1]["text"] = ["wrong\n"]
+    path.write_text(json.dumps(notebook), encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "--color=no", "-v", "--numprocesses=2"]
-    command += [f"notebooks/{name}" for name in OWN[:2]]
+    command += [f"notebooks/{name}" for name in SHORT]
     env = {**os.environ, "TMPDIR": str(folder / "temporary")}
     said = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True).stdout
     # pytest keeps a temporary folder of its own; the kernels' must be gone.
@@ -74,17 +90,50 @@ def report(tmp_path_factory):
 
 
 def test_a_cell_is_reported_by_its_number_in_jupyterlab_and_with_both_outputs(report):
-    outputs = [cell["outputs"] for cell in code_cells(load(ROOT / "notebooks" / OWN[0]))]
-    number = 1 + next(i for i, one in enumerate(outputs) if one and one[0].get("text") == ["24\n"])
-    assert f"\nFAILED notebooks/{OWN[0]}::Cell {number} - " in report
+    number, output = first_printed(load(ROOT / "notebooks" / SHORT[0]))
+    right = textwrap.indent("".join(output["text"]), "    ")
+    assert f"\nFAILED notebooks/{SHORT[0]}::Cell {number} - " in report
     assert f"Cell {number}: Cell outputs differ" in report
-    assert "The page says (stdout):\n    25\n" in report
-    assert "This machine says (stdout):\n    24\n" in report
-    assert " 1 failed" in report
+    assert "The page says (stdout):\n    wrong\n" in report
+    assert f"This machine says (stdout):\n{right}" in report
+    name = SHORT[0].removesuffix(".ipynb")
+    assert report.splitlines()[-1].startswith(f"not ready: {name} (Cell {number})")
+
+
+VERDICTS = [
+    (0, [], [], "ready"),
+    (0, [], ["-k", "name"], "ready, as far as was asked"),
+    (1, ["notebooks/04_torchscript.ipynb::Cell 7"], [], "not ready: 04_torchscript (Cell 7)"),
+    (
+        1,
+        [
+            "notebooks/04_torchscript.ipynb::Cell 7",
+            "tests/test_a.py::test_b[1-2]",
+            "notebooks/04_torchscript.ipynb::Cell 9",
+            "notebooks/04_torchscript.ipynb::Cell 10",
+        ],
+        ["notebooks"],
+        "not ready: 04_torchscript (Cell 7 and 2 more); test_a.py (test_b[1-2])",
+    ),
+    (
+        1,
+        ["tests/test_notebooks.py::test_keeps[02_symbolic_programs-is_small]"],
+        [],
+        "not ready: 02_symbolic_programs (is_small)",
+    ),
+    (2, ["tests/test_broken.py"], [], "not ready: test_broken.py"),
+    (2, [], [], "not ready: see above"),
+    (5, [], [], "not ready: see above"),
+]
+
+
+@pytest.mark.parametrize(("status", "failed", "arguments", "line"), VERDICTS)
+def test_the_last_line_says_whether_the_course_is_ready(status, failed, arguments, line):
+    assert conftest.verdict(status, failed, arguments) == line
 
 
 def test_each_notebook_stays_with_one_process(report):
     found = re.findall(r"^\[(gw\d)\].* (?:PASSED|FAILED) notebooks/(\d\d)", report, re.MULTILINE)
-    cells = [len(code_cells(load(ROOT / "notebooks" / name))) for name in OWN[:2]]
+    cells = [len(code_cells(load(ROOT / "notebooks" / name))) for name in SHORT]
     assert len(found) == sum(cells)
     assert sorted(set(found)) in ([("gw0", "01"), ("gw1", "02")], [("gw0", "02"), ("gw1", "01")])

@@ -18,19 +18,23 @@ def test_refresh_starts_one_process_which_starts_no_other(copy, monkeypatch):
     monkeypatch.setattr(course, "run_notebook", lambda notebook: done.append(len(notebook.cells)))
     monkeypatch.setattr(subprocess, "call", lambda c, **k: commands.append([*map(str, c)]))
     monkeypatch.setattr(sys, "prefix", str(copy / "vv"))
+    path = copy / "notebooks" / "04_torchscript.ipynb"
+    path.write_text(path.read_text("utf-8").replace("outputs_of", "no_outputs_of"), "utf-8")
     course.main("refresh", "notebooks/04_torchscript.ipynb")
     assert len(commands) == 1
     monkeypatch.chdir(copy / "notebooks")
     course.main(*commands[0][2:])
     assert len(commands) == 1
-    assert done == [len(load(copy / "notebooks" / "04_torchscript.ipynb")["cells"])]
+    assert done == [len(load(path)["cells"])]
 
 
 def put_out(self):
-    """What a run of the notebook `small` would put out."""
+    """What a run of the notebook `small` would put out: a text and a picture."""
+    shown = {"image/png": {"alt": "Two bars."}}
     for number, cell in enumerate(code_cells(self.nb), 1):
         cell.execution_count = number
         cell.outputs = [nbformat.v4.new_output("stream", text="one\ntwo\n")]
+        cell.outputs.append(nbformat.v4.new_output("display_data", metadata=shown))
 
 
 @pytest.fixture
@@ -48,7 +52,9 @@ def test_refresh_stores_outputs_and_their_fingerprint(copy, small):
     small.chmod(0o640)
     load_course(copy).run_notebooks(small)
     notebook = json.loads(small.read_bytes())
-    assert code_cells(notebook)[0]["outputs"][0]["text"] == ["one\n", "two\n"]
+    text, picture = code_cells(notebook)[0]["outputs"]
+    assert text["text"] == ["one\n", "two\n"]
+    assert picture["metadata"]["image/png"]["alt"] == "Two bars."
     assert list(was_refreshed_after_the_last_change(notebook, small.name)) == []
     assert small.stat().st_mode & 0o777 == 0o640
     assert small.read_bytes().endswith(b"}\n")
@@ -57,10 +63,12 @@ def test_refresh_stores_outputs_and_their_fingerprint(copy, small):
 @pytest.mark.parametrize(
     ("change", "runs"),
     [
-        (lambda cells: cells[1].update(source="Another sentence."), 0),
-        (lambda cells: cells[0].update(source="print('three')"), 1),
-        (lambda cells: cells[0]["outputs"][0].update(text="three"), 1),
-        (lambda cells: None, 1),
+        (lambda notebook: notebook["cells"][1].update(source="Another sentence."), 0),
+        (lambda notebook: notebook["metadata"].clear(), 1),
+        (lambda notebook: notebook["metadata"]["kernelspec"].update(display_name="mine"), 0),
+        (lambda notebook: notebook["cells"][0].update(source="print('three')"), 1),
+        (lambda notebook: notebook["cells"][0]["outputs"][0].update(text="three"), 1),
+        (lambda notebook: None, 1),
     ],
 )
 def test_refresh_runs_a_notebook_unless_only_its_text_was_changed(
@@ -69,12 +77,23 @@ def test_refresh_runs_a_notebook_unless_only_its_text_was_changed(
     course = load_course(copy)
     course.run_notebooks(small)
     notebook = json.loads(small.read_bytes())
-    change(notebook["cells"])
+    change(notebook)
     small.write_text(json.dumps(notebook))
     capsys.readouterr()
     course.run_notebooks(small)
     assert capsys.readouterr().out.count("running") == runs
     assert list(was_refreshed_after_the_last_change(json.loads(small.read_bytes()), "")) == []
+
+
+def test_refresh_writes_what_a_page_and_colab_ask_of_the_metadata(copy, small):
+    notebook = nbformat.read(small, as_version=4)
+    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# A title\n\nMore.", id="t"))
+    notebook.cells.append(nbformat.v4.new_markdown_cell("## Solutions", id="s"))
+    nbformat.write(notebook, small)
+    load_course(copy).run_notebooks(small)
+    metadata = json.loads(small.read_bytes())["metadata"]
+    assert metadata["title"] == "A title"
+    assert metadata["colab"] == {"collapsed_sections": ["s"]}
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_outcomes_are_cells_in_the_colours_of_their_words():
     places = [text.get_position() for text in ax.texts]
     assert places == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2.5), (1, 2.5)]
     assert texts(ax) == [word for row in outcomes.values() for word in row.values()]
-    assert [text.get_color() for text in ax.texts[:3]] == ["white", BLACK, GREY]
+    assert [text.get_color() for text in ax.texts[:3]] == [BLACK, BLACK, GREY]
     grounds = [to_hex(cell.get_facecolor()) for cell in ax.patches]
     assert grounds[:3] == [RED.lower(), PALE_BLUE.lower(), "#ffffff"]
     assert [cell.get_center() for cell in ax.patches] == [pytest.approx(p) for p in places]

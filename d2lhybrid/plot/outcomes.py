@@ -9,11 +9,11 @@ from math import ceil, floor, log10
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from .style import BLACK, BLUE, GREY, PALE_BLUE, RED, dress, new_axes
+from .style import BLACK, BLUE, GREY, PALE_BLUE, RED, dress, listed, new_axes, say
 
 LOOK_OF = {  # outcome -> the colour of its cell, and of its word
     "right": (PALE_BLUE, BLACK),
-    "silently wrong": (RED, "white"),
+    "silently wrong": (RED, BLACK),
     "error": ("white", GREY),
 }
 
@@ -41,6 +41,11 @@ def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = 
     ax.set_ylim(place - 0.5, -0.5)
     dress(ax, sides=())
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
+    rows = [
+        f"{label}: {', '.join(f'{column} {outcome}' for column, outcome in cells.items())}"
+        for label, cells in outcomes.items()
+    ]
+    say(ax, f"Table of outcomes. {'; '.join(rows)}.")
     return ax
 
 
@@ -72,7 +77,6 @@ def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] =
                 textcoords="offset points",
                 va="center",
                 fontsize=11,
-                color=look["color"],
             )
         ax.set_xscale("log")
         decades = range(floor(log10(min(values))), ceil(log10(max(values))) + 1)
@@ -85,4 +89,6 @@ def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] =
         dress(ax, title=name)
     axes[0].set_yticks(range(len(labels)), labels)
     axes[0].set_ylim(len(labels) - 0.5, -0.5)
+    panels = f"Panel{'s' * (len(names) > 1)} side by side, with a dot in a row for each label"
+    say(axes[0], f"{panels}: {listed(names)}. The rows: {listed(sorted(labels))}.")
     return list(axes)

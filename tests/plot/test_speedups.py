@@ -1,12 +1,18 @@
 """The pictures of ratios: what is on them, read back from matplotlib's objects."""
 
-from math import inf
+from math import inf, log
 
 import pytest
 from matplotlib.colors import same_color
 from pictures import legend, row_labels, texts
 
-from d2lhybrid.plot import plot_pairs, plot_ratios, plot_speedups, plot_speedups_by_size
+from d2lhybrid.plot import (
+    plot_pairs,
+    plot_published,
+    plot_ratios,
+    plot_speedups,
+    plot_speedups_by_size,
+)
 from d2lhybrid.plot.style import BLUE, GREY, RED
 
 UNCLEAR = "no clear difference"
@@ -46,17 +52,52 @@ def test_the_axis_of_ratios_reaches_as_far_down_as_up():
 
 
 def test_pairs_show_every_round_and_the_band():
-    ratios = [1.0, 1.1, 0.9, 1.2] * 10 + [50.0]
+    ratios = [1.0, 1.1, 0.9, 1.2] * 10 + [50.0, 0.02]
     ax = plot_pairs(ratios, 0.95, 1.05)
-    one, dots = ax.lines
+    dots, above, below, one = ax.lines
     assert list(one.get_ydata()) == [1, 1]
-    assert list(dots.get_xdata()) == list(range(1, 42))
+    assert list(dots.get_xdata()) == list(range(1, 43))
     assert list(dots.get_ydata()) == ratios
+    bottom, top = ax.get_ylim()
+    assert (list(above.get_xdata()), list(above.get_ydata())) == ([41], [top])
+    assert (list(below.get_xdata()), list(below.get_ydata())) == ([42], [bottom])
     (band,) = ax.patches
     assert (band.get_y(), band.get_height()) == pytest.approx((0.95, 0.1))
+    assert ax.get_yscale() == "log"
+    assert 0.8 < bottom < 0.9
+    assert 1.2 < top < 1.3
+
+
+@pytest.mark.parametrize("spread", [1.001, 1.05, 10.0])
+def test_the_band_of_pairs_can_be_seen(spread):
+    ratios = [spread**k for k in (-3, -2, -1, 0, 1, 2, 3)] * 20
+    low, high = 0.9995, 1.0005
+    bottom, top = plot_pairs(ratios, low, high).get_ylim()
+    assert log(high / low) > 0.05 * log(top / bottom)
+
+
+def test_pairs_far_from_one_still_show_it():
+    ax = plot_pairs([3.0, 3.1, 2.9] * 10, 2.95, 3.05)
     bottom, top = ax.get_ylim()
-    assert bottom < 0.9
-    assert 1.2 < top < 50
+    assert bottom < 1
+    assert top > 3.05
+    assert "1" in row_labels(ax)
+    assert "2" in row_labels(ax)
+
+
+def test_published_speedups_are_dots_over_their_dates():
+    ax = plot_published([("2019", 2.0, "a"), ("2021-01", 0.5, ""), ("2021-12-31", 1, "c")])
+    one, *dots = ax.lines
+    assert list(one.get_ydata()) == [1, 1]
+    assert [dot.get_xdata()[0] for dot in dots] == pytest.approx([2019.5, 2021.04, 2022], abs=0.01)
+    assert [dot.get_ydata()[0] for dot in dots] == [2, 0.5, 1]
+    assert [dot.get_color() for dot in dots] == [BLUE, RED, GREY]
+    assert texts(ax) == ["a", "c"]
+    assert ax.get_yscale() == "log"
+    ax.figure.canvas.draw()
+    years = [label.get_text() for label in ax.get_xticklabels()]
+    assert {"2020", "2021"} <= set(years)
+    assert "1 above the line at 1, 1 below. Labelled: a and c." in ax.figure.alt
 
 
 def test_speedups_are_dots_with_their_intervals_around_a_grey_band():

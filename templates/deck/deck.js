@@ -1,0 +1,46 @@
+// Start the deck, with slides that can be read from the last row. A slide that would need small
+// letters is continued on a slide of its own below it.
+const WIDTH = 1024;
+const HEIGHT = 768;
+const FOOT = 44; // for the arrows and the number of the slide
+const SMALLEST = 0.84; // of the usual size of letters, unless one cell alone needs less
+
+addEventListener("load", () => {
+  if (!window.Reveal) {
+    document.body.prepend("This deck needs a network, or reveal.js beside it: see README.");
+    return;
+  }
+  document.querySelector(".slides").style.width = `${WIDTH}px`;
+  for (const slide of document.querySelectorAll(".slides > section > section")) fit(slide);
+  Reveal.initialize({
+    width: WIDTH,
+    height: HEIGHT,
+    margin: 0,
+    center: false,
+    hash: true,
+    transition: "none",
+    slideNumber: "c",
+    plugins: [RevealNotes],
+  });
+});
+
+function fit(slide) {
+  const shown = [slide, slide.parentElement];
+  for (const one of shown) one.style.setProperty("display", "block", "important");
+  const rest = document.createElement("section");
+  while (slide.children.length > 1 && !fits(slide, SMALLEST)) rest.prepend(slide.lastElementChild);
+  let size = 1;
+  while (size > 0.5 && !fits(slide, size)) size -= 0.04;
+  for (const one of shown) one.style.removeProperty("display");
+  if (rest.firstElementChild) {
+    rest.firstElementChild.classList.remove("fragment"); // the slide itself is the next step
+    slide.after(rest);
+    fit(rest);
+  }
+}
+
+function fits(slide, size) {
+  slide.style.zoom = size;
+  slide.style.setProperty("--picture-height", `${560 * size}px`);
+  return slide.scrollHeight * size <= HEIGHT - FOOT;
+}

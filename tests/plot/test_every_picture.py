@@ -1,0 +1,122 @@
+"""What every picture must have: a text for those who cannot see it, and letters that can be read.
+
+Each example takes a factor for all that it pretends to have measured.
+"""
+
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+
+from d2lhybrid import plot
+
+SPEEDUP = (2.0, 1.9, 2.1, "faster")
+EXAMPLES = {
+    "plot_break_even": lambda k: plot.plot_break_even({"eager": (0, 3e-3 * k), "b": (0.1, 2e-3)}),
+    "plot_data_flow": lambda k: plot.plot_data_flow({"one": "e = 1 + 2\nprint(e)", "two": "f = 3"}),
+    "plot_distribution": lambda k: plot.plot_distribution([1e-6 * k] * 50 + [2e-6] * 50),
+    "plot_measures": lambda k: plot.plot_measures({"C": {"ms": 1.2 * k}, "b": {"ms": 9}}, ["C"])[0],
+    "plot_outcomes": lambda k: plot.plot_outcomes(
+        {"if": {"trace": "silently wrong", "script": "right", "export": "error"}}
+    ),
+    "plot_over_time": lambda k: plot.plot_over_time(
+        {"alone": ([0, 1], [2e-6 * k, 3e-6]), "busy": ([2, 3], [4e-6, 1e-3])}
+    ),
+    "plot_pairs": lambda k: plot.plot_pairs([1.0, 1.1, 0.9 / k] * 10, 0.95 / k, 1.05),
+    "plot_pipeline": lambda k: plot.plot_pipeline({"graph + guards": "what is computed", "C": ""}),
+    "plot_published": lambda k: plot.plot_published([("2019-05", 1.89, "a"), ("2021", 0.9, "")]),
+    "plot_ratios": lambda k: plot.plot_ratios({"published": [1.89], "same": [1.01 * k]}),
+    "plot_shares": lambda k: plot.plot_shares(
+        {"a": {"work": 1e-5, "guard": 2e-5 * k}, "b": {"work": 9e-5, "guard": 0}}, 5e-6, "reading"
+    ),
+    "plot_speedups": lambda k: plot.plot_speedups(
+        {"quick": SPEEDUP, "slow": (0.5 / k, 0.4 / k, 0.6, "slower")}, "eager", 1.05
+    ),
+    "plot_speedups_by_size": lambda k: plot.plot_speedups_by_size(
+        [1, 16], {"a": [SPEEDUP] * 2, "b": [(0.5 / k, 0.1, 0.6, "slower"), SPEEDUP]}, "eager"
+    ),
+    "plot_stages": lambda k: plot.plot_stages({"define": "a\nb", "run": "10"}),
+    "plot_times": lambda k: plot.plot_times({"a": 2.0 * k, "b": 0.5}),
+    "plot_tree": lambda k: plot.plot_tree("e = add(1, 2)", marked=["add(1, 2)"]),
+}
+ALT = {
+    "plot_break_even": "eager starts at zero; b start",
+    "plot_data_flow": "Data flow, one: 1 and 2 flow into + (e); e flows into print. "
+    "Data flow, two: 3 (f) stands alone.",
+    "plot_measures": "side by side, with a dot in a row for each label: ms. The rows: C and b.",
+    "plot_outcomes": "if: trace silently wrong, script right, export error.",
+    "plot_pipeline": "arrow from each to the next: graph + guards (what is computed), C.",
+    "plot_published": "2 published speed-ups as dots over the years 2019 to 2021",
+    "plot_shares": "The bars: a and b. The pieces, from the left: work and guard. "
+    "A dashed line marks reading.",
+    "plot_speedups": "Speed-ups over eager",
+    "plot_speedups_by_size": "at the sizes 1 and 16",
+    "plot_stages": "define, 2 lines; run, 10.",
+    "plot_times": "Times, as bars from a common start: a and b.",
+    "plot_tree": "Below Assign e: Call add. Below Call add: 1 and 2. Marked in orange: add(1, 2).",
+}
+
+
+def contrast(one, other):
+    """The contrast of two colours as the guidelines for web content (WCAG 2) define it."""
+
+    def luminance(colour):
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+        return sum(w * part for w, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+    dark, light = sorted(luminance(to_rgb(colour)) for colour in (one, other))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def letters(figure):
+    """Everything written on a figure, each with the colours of its letters and of its ground."""
+    figure.canvas.draw()
+    for text in figure.findobj(Text):
+        if not (text.get_visible() and text.get_text().strip()):
+            continue
+        box = text.get_window_extent()
+        x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+        patches = [patch for ax in figure.axes for patch in ax.patches]
+        under = [patch for patch in patches if patch.contains_point((x, y))]
+        if text.get_bbox_patch():
+            under.append(text.get_bbox_patch())
+        yield text, text.get_color(), under[-1].get_facecolor()[:3] if under else "white"
+
+
+def test_the_contrast_is_that_of_the_guidelines():
+    assert contrast("black", "white") == pytest.approx(21)
+    assert contrast("#767676", "white") == pytest.approx(4.54, abs=0.01)
+    assert contrast("#E69F00", "white") == pytest.approx(2.2, abs=0.1)
+
+
+def test_there_is_an_example_of_every_picture():
+    assert sorted(EXAMPLES) == [name for name in plot.__all__ if name != "new_axes"]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_all_letters_can_be_read(name):
+    found = list(letters(EXAMPLES[name](1).figure))
+    assert len(found) > 1
+    weak = [text.get_text() for text, ink, ground in found if contrast(ink, ground) < 4.5]
+    assert weak == []
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_picture_has_a_text_that_no_measurement_changes(name):
+    alt = EXAMPLES[name](1).figure.alt
+    assert EXAMPLES[name](3).figure.alt == alt
+    assert len(alt) > 40
+    assert alt.endswith(".")
+    assert "\n" not in alt
+    assert ALT.get(name, "") in alt
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_nothing_sticks_out_of_a_picture(name):
+    figure = EXAMPLES[name](1).figure
+    figure.canvas.draw()
+    drawn = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    assert drawn.x0 > -0.05
+    assert drawn.y0 > -0.05
+    assert drawn.x1 < width + 0.05
+    assert drawn.y1 < height + 0.05

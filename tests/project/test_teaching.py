@@ -1,0 +1,199 @@
+"""What is made for teachers agrees with the notebooks: TEACHING.md, GLOSSARY.md, Start here."""
+
+import importlib.util
+import re
+import sys
+import sysconfig
+
+import networkx
+import pytest
+from nbconvert.filters import markdown2html_mistune
+from notebook_rules import (
+    LANGUAGE,
+    LINES,
+    MANIFEST,
+    NOT_YET,
+    NOTEBOOKS,
+    ROOT,
+    code_cells,
+    load,
+    printed,
+    prose,
+    text_of,
+)
+
+import course
+import glossary
+
+TEACHING = (ROOT / "TEACHING.md").read_text(encoding="utf-8")
+GLOSSARY = (ROOT / "GLOSSARY.md").read_text(encoding="utf-8")
+TITLES = {
+    course.NOTEBOOKS / f"{entry['name']}.ipynb": entry["title"][LANGUAGE]
+    for entry in course.course_entries()
+}
+START = load(NOTEBOOKS[0])
+
+
+def headings(path):
+    """The headings of a notebook's sections, as they are written."""
+    return re.findall(r"^##+ (.+)$", prose(load(path)), re.MULTILINE)
+
+
+def notebook(number):
+    (path,) = (path for path in NOTEBOOKS if path.name.startswith(number))
+    return path
+
+
+# The glossary
+
+
+def test_the_glossary_is_made_from_the_notebooks():
+    assert glossary.page(TITLES) == GLOSSARY, "run `python3 course.py glossary`"
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "found"),
+    [
+        ("A **node** is a box.", [("node", "A *node* is a box.")]),
+        (
+            "One. A **b** or **c** is it.",
+            [("b", "A *b* or *c* is it."), ("c", "A *b* or *c* is it.")],
+        ),
+        ("We cut. That is a **cut**.", [("cut", "We cut. That is a *cut*.")]),
+        ("We cut. (Why? See below.) So it is a **cut**.", [("cut", "We cut. So it is a *cut*.")]),
+        ("Two. A **d** is new. It is red. It is hot.", [("d", "A *d* is new. It is red.")]),
+        ("(It divides. That is a **rate**.) Now.", [("rate", "It divides. That is a *rate*.")]),
+        ("**Needs:** Python. **About 20 minutes.**", []),
+        ("**1.** How many?", []),
+        ("**1. Find the bug.** It runs.", []),
+        ("The question is **what they depend on**.", []),
+    ],
+)
+def test_a_term_comes_with_the_sentence_that_explains_it(paragraph, found):
+    assert list(glossary.terms(paragraph)) == found
+
+
+def test_the_glossary_takes_its_terms_from_the_sections():
+    texts = ["# Title\n\nA **zero**.", "## First\n\nA **one**.", "## Summary", "A **two**."]
+    cells = [{"cell_type": "markdown", "source": text} for text in texts]
+    cells.insert(2, {"cell_type": "code", "source": "2 **x** 3"})
+    assert list(glossary.definitions({"cells": cells})) == [("First", "one", "A *one*.")]
+
+
+def test_links_of_the_glossary_lead_to_headings():
+    links = re.findall(r"\[(.+): (.+)\]\(notebooks/(.+)#(.+)\)", GLOSSARY)
+    assert len(links) > 40
+    for _, _, name, place in links:
+        pages = [markdown2html_mistune(f"## {one}") for one in headings(course.NOTEBOOKS / name)]
+        assert any(f'id="{place}"' in page for page in pages), f"{name}#{place}"
+
+
+# TEACHING.md
+
+
+def test_links_of_the_teaching_plan_lead_somewhere():
+    targets = re.findall(r"\]\(([^)\s]+)\)", TEACHING)
+    assert targets
+    assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def rows(title):
+    """The rows of the table in a section of TEACHING.md, each as a list of cells."""
+    section = TEACHING.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    lines = [line.strip("| ").split(" | ") for line in section.splitlines() if line[:2] == "| "]
+    return lines[2:]
+
+
+@pytest.mark.parametrize("title", ["Sessions", "Where answers differ"])
+def test_the_teaching_plan_names_sections_that_exist(title):
+    assert rows(title)
+    for row in rows(title):
+        line = " | ".join(row)
+        (number,) = re.findall(r"\b0\d\b", line)
+        named = re.findall(r"(?<!\*)\*([^*]+)\*", line)
+        assert set(named) <= set(headings(notebook(number))), line
+
+
+def test_what_the_teaching_plan_names_elsewhere_exists():
+    verdicts = {"faster", "slower", "no clear difference", "ready", "not ready"}
+    menus = {"Run", "Run All", "Run All Above Selected Cell", "Kernel", "Edit", "Clear all outputs"}
+    menus |= {"Restart Kernel and Run up to Selected Cell", "View", "Appearance", "Settings"}
+    menus |= {"Presentation Mode", "Theme", "Increase Code Font Size"}
+    text = re.sub(r"```.*?```|`[^`]*`", "", TEACHING, flags=re.DOTALL)
+    named = set(re.findall(r"(?<!\*)\*([^*|]+)\*(?!\*)", text))
+    known = {heading for path in NOTEBOOKS for heading in headings(path)}
+    assert named - known == verdicts | menus
+
+
+def test_the_sessions_are_numbered():
+    assert [row[0] for row in rows("Sessions")] == [
+        str(n + 1) for n in range(len(rows("Sessions")))
+    ]
+
+
+def test_each_exercise_is_set_in_one_session():
+    planned = {}
+    for _, where, in_class, at_home in rows("Sessions"):
+        here = planned.setdefault(where[:2], [])
+        here += re.findall(r"\b\d\b", re.sub(r"\*.*?\*", "", f"{in_class}, {at_home}"))
+    for number, exercises in planned.items():
+        count = printed(load(notebook(number))).splitlines().count(NOT_YET)
+        assert sorted(exercises) == [str(n + 1) for n in range(count)], number
+    assert sorted(planned) == [path.name[:2] for path in NOTEBOOKS[1:]]
+
+
+# Start here
+
+
+def test_start_here_lists_the_parts_and_notebooks_in_order():
+    text = prose(START).partition("\n## The map\n")[2].partition("\n## How")[0]
+    listed = re.findall(r"^### (.+)$|^- (\d\d) \[.+\]\((.+)\):", text, re.MULTILINE)
+    expected = []
+    for part in MANIFEST["parts"][1:]:
+        expected.append((part["title"][LANGUAGE], "", ""))
+        names = [entry["name"] for entry in part["notebooks"]]
+        expected += [("", name[:2], f"{name}.ipynb") for name in names]
+    assert listed == expected
+
+
+def test_the_map_shows_what_each_notebook_says_that_it_needs():
+    (cell,) = (text_of(cell) for cell in code_cells(START) if "before = {" in text_of(cell))
+    names = {}
+    exec(cell, names)
+    said = {}
+    for path in NOTEBOOKS[1:]:
+        (line,) = (one for one in prose(load(path)).splitlines() if LINES["needs"] in one)
+        said[path.name[:2]] = re.findall(r"\]\((\d\d)_\w+\.ipynb\)", line)
+    drawn, needed = map(networkx.DiGraph, (names["before"], said))
+    assert drawn.nodes == needed.nodes
+    for one in drawn:
+        assert networkx.descendants(drawn, one) == networkx.descendants(needed, one), one
+    assert networkx.transitive_reduction(drawn).edges == drawn.edges  # no arrow too many
+
+
+def machine_cells():
+    """The code cells of the section that looks at the machine."""
+    cells, inside = [], False
+    for cell in START["cells"]:
+        if text_of(cell).startswith("## "):
+            inside = text_of(cell).startswith("## What does this machine have?")
+        elif inside and cell["cell_type"] == "code":
+            cells.append(cell)
+    return cells
+
+
+def test_a_bare_machine_is_told_what_it_lacks(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "torch", None)  # the import fails
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: "nowhere")
+    for name in ("PATH", "CC", "CXX"):
+        monkeypatch.setenv(name, "nowhere")
+    names = {"sys": sys}
+    for cell in machine_cells():
+        exec(text_of(cell), names)
+    said = capsys.readouterr().out.splitlines()
+    stored = printed({"cells": machine_cells()}).splitlines()
+    assert len(said) == len(stored) > 10  # masked, the lines are equal; so must be their number
+    assert all(line.startswith("this machine: ") for line in said)
+    assert sum(line.startswith("this machine: lacks ") for line in said) == len(said) - 2
+    assert max(map(len, said)) <= 88
