@@ -119,9 +119,10 @@ def kernel_metadata():
 def check(*arguments):
     set_up()
     if not arguments:
-        print("This runs every test and every cell of every notebook. It takes 3 to 15 minutes on")
         print(
-            "two cores, less on more. The last line says whether the course is ready.", flush=True
+            "This runs every test and every cell of every notebook. It takes 3 to 15 minutes on\n"
+            "two cores, less on more. The last line says whether the course is ready.",
+            flush=True,
         )
     return run([VENV_PYTHON, "-m", "pytest", *arguments], cwd=ROOT)
 
