@@ -37,6 +37,7 @@ NOTEBOOKS = ROOT / "notebooks"
 # What the commands make, and git ignores.
 WORK, HANDOUT, SLIDES = (ROOT / name for name in ("work", "handout", "slides"))
 REVEAL = "reveal.js@4.3.1"
+QUIET = 5  # per cent: a machine whose noise floor is larger should not make the stored outputs
 
 
 def main(command="", *arguments):
@@ -437,6 +438,11 @@ def run_notebooks(*paths):
         else:
             print("running", path.name, flush=True)
             run_notebook(notebook)
+            if (noise := noise_floor(notebook)) > QUIET:
+                print(
+                    f"its largest noise floor is {noise:.1f} %: this machine was busy. Refresh it"
+                )
+                print("once more when it is quiet, for readers see these figures")
         store(notebook, path)
 
 
@@ -456,6 +462,12 @@ def run_notebook(notebook):
         coalesce_streams=True,
         resources={"metadata": {"path": str(NOTEBOOKS)}},
     ).execute()
+
+
+def noise_floor(notebook):
+    """The largest noise floor, in per cent, in the outputs of a notebook; 0 without any."""
+    texts = json.dumps([cell["outputs"] for cell in notebook["cells"] if "outputs" in cell])
+    return max(map(float, re.findall(r"noise floor (inf|[\d.]+)%", texts)), default=0)
 
 
 def store(notebook, path):
