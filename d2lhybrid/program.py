@@ -169,11 +169,11 @@ class Substitute(ast.NodeTransformer):
 
     def visit_Name(self, name):
         if isinstance(name.ctx, ast.Load) and name.id in self.values:
-            return deepcopy(self.values[name.id])  # one node cannot stand in two places
+            return deepcopy(self.values[name.id])  # a shared node would change in both places
         return name
 
     def visit_FunctionDef(self, function):
-        return function  # its names are its own
+        return function  # its `a` is not the main program's `a`
 
 
 class Inliner(ast.NodeTransformer):
@@ -185,7 +185,7 @@ class Inliner(ast.NodeTransformer):
 
     def visit_Call(self, call):
         self.generic_visit(call)  # first the calls among the arguments
-        if call.func.id not in self.functions:
+        if call.func.id not in self.functions:  # the called function's name
             return call  # print stays a call
         function = self.functions[call.func.id]
         parameters = [parameter.arg for parameter in function.args.args]
@@ -222,6 +222,7 @@ def free_after_last_use(text: str) -> str:
         program.append(statement)
         later = [name for s in statements[i + 1 :] for name in names_in(s)]
         dead = [name for name in names_in(statement) if name not in later]
+        # what a del has deleted needs no second one
         if dead and not isinstance(statement, ast.Delete):
             program += ast.parse("del " + ", ".join(dead)).body
     return as_text(program)
