@@ -71,6 +71,7 @@ def read():
         f"--ServerApp.root_dir={ROOT}",
         f"--LabApp.default_url=/lab/tree/work/{course_notebooks()[0].name}",
         f"--LabApp.app_settings_dir={settings}",
+        f"--LabApp.workspaces_dir={settings / 'workspaces'}",  # no tabs of another folder
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")  # in a container there may be no other user

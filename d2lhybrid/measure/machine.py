@@ -33,7 +33,7 @@ def machine_line(machine: dict[str, Any]) -> str:
     """Of what `describe_machine` returns the machine and the date, in one line."""
     parts = [machine["processor"], f"{machine['cores']} cores"]
     if machine["threads"] is not None:
-        parts += [f"{machine['threads']} threads"]
+        parts += ["1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"]
     return ", ".join([*parts, machine["device"], machine["date"][:10]])
 
 
