@@ -94,7 +94,7 @@ def run_bench(batches, json_file, plot_file):
 
 
 def without_limits(comparison):
-    """The comparison without what nobody can choose, and a line about each of these."""
+    """The comparison without the limits, which are no ways to choose, and a line about each."""
     from .tables import seconds
 
     limits = [label for label in comparison if label.startswith("limit")]
