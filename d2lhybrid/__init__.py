@@ -28,7 +28,7 @@ _NAMES = {
     "lesson": "check muted needs raises",
     "limits": "c_loop reading",
     "measure.agreement": "difference",
-    "measure.candidates": "CandidateError recipe repeated",
+    "measure.candidates": "CandidateError own_process recipe repeated",
     "measure.comparison": "Comparison compare",
     "measure.sweeps": "Sweep sweep",
     "nets": "get_net",

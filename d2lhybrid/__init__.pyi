@@ -57,6 +57,7 @@ from .limits import (
 from .measure.agreement import difference as difference
 from .measure.candidates import (
     CandidateError as CandidateError,
+    own_process as own_process,
     recipe as recipe,
     repeated as repeated,
 )

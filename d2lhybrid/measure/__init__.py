@@ -1,7 +1,10 @@
 """Is it faster, and is that sure? Notebook 05 builds a small version of what is here.
 
-candidates    what is compared: a function, a recipe for one, many calls in one
+candidates    what is compared: a function, a recipe for one, many calls in one, a program
 timing        taking times: of building, of the first calls, of blocks, round by round
+processes     programs in processes of their own: starting, asking and ending them
+worker        the other side: what runs in such a process
+messages      values as JSON, for the way between the two
 interval      the interval of a median ratio
 verdict       faster, slower, or no clear difference: what follows from the interval
 comparison    `compare`, and the `Comparison` that it returns

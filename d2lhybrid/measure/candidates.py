@@ -1,9 +1,16 @@
-"""What is compared: a callable, a recipe for one, or many calls in one. See notebook 05."""
+"""What is compared: a callable, a recipe for one, many calls in one, or a program. See notebook 05.
 
+A program runs in a process of its own, see `processes`.
+"""
+
+import ast
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass
-from numbers import Integral
+from dataclasses import dataclass, field
+from importlib.util import decode_source
+from numbers import Integral, Real
+from os import PathLike, fspath
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -47,12 +54,120 @@ def repeated(function: Callable, times: int) -> Repeated:
     return Repeated(function, times)
 
 
-class CandidateError(RuntimeError):
-    """A candidate raised. `label` says which, `__cause__` is the error itself."""
+@dataclass(frozen=True)
+class Program:
+    """A candidate in a process of its own; `own_process` makes it."""
 
-    def __init__(self, label: str, error: Exception):
-        super().__init__(f"candidate {label!r} raised {type(error).__name__}: {error}")
-        self.label = label
+    source: str = field(repr=False)
+    filename: str  # what errors and tracebacks call it
+    path: str  # absolute; "" for a text
+    build: str  # the name of the function that builds the candidate
+    python: str | None = None
+    threads: int | None = None
+    timeout: float = 300.0
+
+
+def own_process(
+    source: str | Path,
+    build: str | None = None,
+    *,
+    python: str | PathLike[str] | None = None,
+    threads: int | None = None,
+    timeout: float = 300.0,
+) -> Program:
+    """A candidate for `compare` that is a program and runs in a fresh Python process.
+
+        compare({"mine": own_process(Path("mine.py")), "other": own_process(text)}, x)
+
+    For frameworks that do not get along in one process, for other versions of Python or of a
+    framework, and for building in a process that is really cold.
+
+    Args:
+        source: The program: its text, or the `Path` of its file, which is read at once.
+        build: The name of its function that builds the candidate. The function gets the
+            arguments of the comparison, arrays and tensors as NumPy arrays, and returns a
+            callable without arguments, which is timed. By default the program's only public
+            function: at its top level, with a name that does not begin with "_".
+        python: Another interpreter, of Python 3.11 or later; by default the present one.
+        threads: How many threads the frameworks may use; by default their own choice.
+        timeout: Seconds to wait for any one answer of the process.
+
+    Raises:
+        TypeError, ValueError, SyntaxError, OSError: for what cannot be a program.
+    """
+    if isinstance(source, Path):
+        filename, path = str(source), str(source.resolve())
+        source = decode_source(source.read_bytes())
+    elif isinstance(source, str):
+        filename, path = "<program>", ""
+    else:
+        raise TypeError(f"a program is a text or the pathlib.Path of a file, not {source!r}")
+    if not (python is None or isinstance(python, (str, PathLike))):
+        raise TypeError(f"python must be the path of an interpreter, not {python!r}")
+    if threads is not None and not (is_number(threads, Integral) and threads >= 1):
+        raise ValueError(f"threads must be a whole number, 1 or more, not {threads!r}")
+    if not (is_number(timeout, Real) and timeout > 0):
+        raise ValueError(f"timeout must be seconds, above 0, not {timeout!r}")
+    return Program(
+        source,
+        filename,
+        path,
+        _builder(ast.parse(source, filename), build, filename),
+        None if python is None else fspath(python),
+        None if threads is None else int(threads),
+        float(timeout),
+    )
+
+
+def is_number(value, kind):
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _builder(tree, name, filename):
+    """The name of the function that builds, checked against the functions that there are."""
+    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    public = list(dict.fromkeys(f for f in functions if not f.startswith("_")))
+    found = ", ".join(functions if name else public) or "none"
+    if name is not None:
+        if name not in functions:
+            raise ValueError(
+                f"{filename} has no function {name!r} at its top level; it has: {found}"
+            )
+        return name
+    if len(public) == 1:
+        return public[0]
+    advice = "name the one that builds: build=..." if public else "add one that builds"
+    if not public and filename == "<program>":
+        advice += ", or if a file is meant, pass its pathlib.Path"
+    raise ValueError(
+        f"{filename} must have exactly one public function at its top level, and has: {found}; "
+        + advice
+    )
+
+
+class CandidateError(RuntimeError):
+    """A candidate failed. `label` says which one.
+
+    `__cause__` is the error that it raised in this process. For a program in a process of its
+    own, `filename` and `line` are the place in its source, as far as it is known, and None
+    otherwise.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        error: Exception | str,
+        filename: str | None = None,
+        line: int | None = None,
+    ):
+        what = f"raised {in_words(error)}" if isinstance(error, Exception) else error
+        super().__init__(f"candidate {label!r} {what}")
+        self.label, self.filename, self.line = label, filename, line
+
+
+def in_words(error):
+    """An error's type and message."""
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 @contextmanager

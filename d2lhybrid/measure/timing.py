@@ -19,6 +19,7 @@ SHORT = 3e-6  # seconds: what takes less cannot be timed by a single call
 LONG_CALL = 5e-3  # seconds: beside such a call it costs nothing to fill the caches
 MAX_CALLS = 2**16  # in one block: if the clock shows no time after so many, it never will
 MIN_WARMUP, MAX_WARMUP, LONG_WARMUP = 3, 20, 0.05  # calls, calls, seconds
+LONG_FIRST_CALLS = 1.0  # seconds: the limit where more first calls are asked for
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Runner:
     `build` is the seconds that building took, None for a ready callable; `built_in` says whether
     process and caches were cold then. `warmup` holds the seconds of the first calls, `fastest`
     those of the fastest call so far, `result` what the last of the first calls returned.
+
+    `first_calls` asks for at least so many calls of warming up, in case there is time for them.
     """
 
     def __init__(
@@ -57,13 +60,14 @@ class Runner:
         args: tuple,
         synchronize: Callable[[], None],
         clock: Callable[[], float],
+        first_calls: int = 0,
     ):
         self.label, self.args = label, args
         self.synchronize, self.clock = synchronize, clock
         built, self.build, before = self._built(candidate)
         many = isinstance(built, Repeated)
         self.function, self.times = (built.function, built.times) if many else (built, 1)
-        self.warmup, self.result = self._warmed_up()
+        self.warmup, self.result = self._warmed_up(first_calls)
         self.fastest = min(self.warmup)
         # only now: torch.compile compiles in the first calls
         self.built_in = THIS_PROCESS.of(self.function, before) if before else ""
@@ -81,13 +85,17 @@ class Runner:
             raise TypeError(f"the recipe of {self.label!r} built {built!r}, which is not callable")
         return built, took, before
 
-    def _warmed_up(self):
+    def _warmed_up(self, first_calls):
         """Call until the calls are alike: TorchScript watches two, and compiles in the third.
 
         Returns the seconds of these calls, and the last result.
         """
         times = []
-        while len(times) < MIN_WARMUP or (len(times) < MAX_WARMUP and sum(times) < LONG_WARMUP):
+        while (
+            len(times) < MIN_WARMUP
+            or (len(times) < MAX_WARMUP and sum(times) < LONG_WARMUP)
+            or (len(times) < first_calls and sum(times) < LONG_FIRST_CALLS)
+        ):
             with blamed_on(self.label):
                 start = self._now()
                 result = self.function(*self.args)

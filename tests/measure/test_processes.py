@@ -1,0 +1,646 @@
+"""Programs in processes of their own: what they answer, how they fail, and that they all end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+from textwrap import dedent
+
+import numpy
+import pytest
+import torch
+
+from d2lhybrid import CandidateError, own_process
+from d2lhybrid.measure import processes
+from d2lhybrid.measure.processes import ProgramRunner, close_all
+from d2lhybrid.measure.timing import LONG_FIRST_CALLS, MIN_WARMUP, Plan, Rounds, Runner
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and groups are POSIX's")
+ADDS = "def adds(x, y=1):\n    return lambda: x + y\n"
+
+
+@pytest.fixture(autouse=True)
+def started(monkeypatch):
+    """The processes that a test starts; none of them may be left when it ends."""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # else Python itself would flush
+    processes_of_test = []
+
+    def start(self, start=ProgramRunner._started):
+        processes_of_test.append(start(self))
+        return processes_of_test[-1]
+
+    monkeypatch.setattr(ProgramRunner, "_started", start)
+    yield processes_of_test
+    left = [process for process in processes_of_test if process.poll() is None]
+    for process in left:
+        process.kill()
+    assert left == []
+
+
+@pytest.fixture
+def start():
+    """A function that starts a program, given as text; they are all closed behind the test."""
+    runners = []
+
+    def start(source, *args, first_calls=0, **options):
+        source = dedent(source) if isinstance(source, str) else source
+        options = {"timeout": 30, **options}
+        runners.append(ProgramRunner("mine", own_process(source, **options), args, first_calls))
+        return runners[-1]
+
+    yield start
+    close_all(runners)
+
+
+def run(runner):
+    """All that a comparison asks of a runner."""
+    runner.load()
+    runner.warm_up()
+    for _ in range(50):
+        runner.try_once()
+    runner.measure(Plan(runner.fitting_calls(), untimed=1))
+    return runner.result
+
+
+def gone(pid):
+    """Whether a process that is not our child has ended, soon."""
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+            on_linux = Path("/proc/self").exists()
+            if on_linux and ") Z " in Path(f"/proc/{pid}/stat").read_text():
+                return True  # it has ended, and nobody has asked for its exit code yet
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def pid_in(file):
+    """The number that a process writes into a file, as soon as it is there."""
+    for _ in range(200):
+        if file.exists() and file.read_text():
+            return int(file.read_text())
+        time.sleep(0.05)
+    raise AssertionError(f"nothing was written to {file}")
+
+
+# What a program is ----------------------------------------------------------------------------
+
+
+def test_a_program_is_read_at_once_and_does_not_change(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = Path("mine.py")
+    file.write_text("# -*- coding: latin-1 -*-\ndef _no(): 'ä'\ndef yes(): pass\n", "latin-1")
+    program = own_process(file, python=Path("python3.99"), threads=2, timeout=5)
+    file.unlink()
+    assert "def _no(): 'ä'" in program.source
+    assert (program.build, program.filename) == ("yes", "mine.py")
+    assert program.path == str(tmp_path.resolve() / "mine.py")
+    assert (program.python, program.threads, program.timeout) == ("python3.99", 2, 5.0)
+    assert own_process(program.source, "_no").build == "_no"
+    with pytest.raises(FrozenInstanceError):
+        program.threads = 1
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "error", "message"),
+    [
+        (3, {}, TypeError, "a text or the pathlib.Path of a file, not 3"),
+        (Path("missing.py"), {}, FileNotFoundError, "missing.py"),
+        ("mine.py", {}, ValueError, "one public function .* has: none; .* pass its pathlib.Path"),
+        ("def _a(): 1", {}, ValueError, "has: none; add one"),
+        ("def a(): 1\ndef b(): 1", {}, ValueError, "has: a, b; name the one .* build="),
+        ("def a(): 1", {"build": "b"}, ValueError, "<program> has no function 'b' .* has: a"),
+        ("class a: 1", {"build": "a"}, ValueError, "no function 'a' .* it has: none"),
+        ("def a(): 1", {"build": 3}, ValueError, "no function 3"),
+        (ADDS, {"python": 3}, TypeError, "python must be the path of an interpreter, not 3"),
+        (ADDS, {"threads": 0}, ValueError, "threads must be a whole number, 1 or more, not 0"),
+        (ADDS, {"threads": True}, ValueError, "not True"),
+        (ADDS, {"threads": 1.5}, ValueError, "not 1.5"),
+        (ADDS, {"timeout": 0}, ValueError, "timeout must be seconds, above 0, not 0"),
+        (ADDS, {"timeout": "1"}, ValueError, "not '1'"),
+    ],
+)
+def test_what_is_no_program_gets_a_clear_error(source, options, error, message):
+    with pytest.raises(error, match=message):
+        own_process(source, **options)
+
+
+def test_a_syntax_error_is_raised_at_once_with_its_place(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("def a():\n    return (\n")
+    with pytest.raises(SyntaxError) as caught:
+        own_process(file)
+    assert (caught.value.filename, caught.value.lineno) == (str(file), 2)
+
+
+# What it answers ------------------------------------------------------------------------------
+
+
+def test_it_has_what_a_runner_has(start):
+    runner = start(ADDS, numpy.arange(3.0), 2)
+    assert run(runner).tolist() == [2, 3, 4]
+    here = Runner("mine", lambda: None, (), lambda: None, time.perf_counter)
+    private = {name for name in vars(here) if name[0] == "_"} | {"args", "function", "synchronize"}
+    for name in (vars(here).keys() | {"measure", "try_once", "fitting_calls"}) - private:
+        assert hasattr(runner, name), name
+    assert runner.built_in == "cold process"
+    assert 0 < runner.fastest <= min(runner.warmup)
+    assert runner.build > 0
+    assert runner.times == 1
+    assert runner.clock is time.perf_counter
+    assert set(runner.machine["versions"]) >= {"Python", "numpy"}
+
+
+def test_several_are_timed_in_rounds(start):
+    runners = [start("def sums():\n    return lambda: sum(range(100))") for _ in range(2)]
+    runners[1].label = "again"
+    for runner in runners:
+        runner.load()
+    for runner in runners:
+        runner.warm_up()
+    rounds = Rounds(runners, runners[0])
+    for _ in range(3):
+        rounds.add()
+    assert len(rounds) == 3
+    assert all(time > 0 for timing in rounds.timings().values() for time in timing.first)
+
+
+def test_the_result_is_fetched_when_it_is_asked_for(start):
+    runner = start("def a():\n    return object")
+    runner.load()
+    runner.warm_up()
+    message = "'mine' returned what cannot be checked: object cannot be sent .*; check=False needs"
+    with pytest.raises(CandidateError, match=message):
+        runner.result  # noqa: B018
+    assert runner.measure(Plan(2, 1)) > 0
+
+
+def test_arguments_and_results_of_every_kind(start):
+    args = 3, "ä", (1, [2.5, None]), {"k": numpy.float32([1])}
+    result = run(start("def same(*args):\n    return lambda: args", *args))
+    assert repr(result) == repr(args)
+    large = numpy.random.default_rng(1).random(2**17)  # more than a pipe holds
+    assert (run(start(ADDS, large, 0)) == large).all()
+
+
+def test_arguments_that_cannot_be_sent_start_no_process(start, started):
+    for value in (object(), [lambda: 1], torch.ones(2, dtype=torch.bfloat16)):
+        with pytest.raises(TypeError, match="cannot be sent to another process"):
+            start(ADDS, value)
+    with pytest.raises(ValueError, match="4300 digits"):
+        start(ADDS, 10**5000)
+    assert started == []
+    with pytest.raises(CandidateError, match="4300 digits"):
+        run(start("def a():\n    return lambda: 10**5000"))
+
+
+def test_results_of_a_framework(start):
+    source = """
+        import torch
+        def doubles(x):
+            x = torch.from_numpy(x)
+            return lambda: (2 * x, (2 * x).bfloat16())
+    """
+    runner = start(source, numpy.float32([1, 2]), threads=1)
+    exact, coarse = run(runner)
+    assert exact.tolist() == numpy.asarray(coarse).tolist() == [2, 4]
+    assert (str(exact.dtype), coarse.dtype) == ("float32", "torch.bfloat16")
+    assert runner.machine["threads"] == 1
+    assert "torch" in runner.machine["versions"]
+
+
+def test_nothing_large_is_imported_before_the_program(start):
+    source = """
+        import sys
+        LOADED = {"numpy", "torch", "networkx", "matplotlib"} & set(sys.modules)
+        def a(x):
+            return lambda: [*LOADED]
+    """
+    assert run(start(source, numpy.ones(1))) == []
+
+
+def test_its_python_is_as_it_would_be_without_us(start, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "json.py").write_text("raise RuntimeError('the user has a file of this name')")
+    say = "import sys; print([sys.path, sys.prefix])"
+    plain = subprocess.run([sys.executable, "-c", say], capture_output=True, text=True).stdout
+    source = """
+        import gc, sys
+        def a():
+            return lambda: (repr([sys.path, sys.prefix]), gc.isenabled())
+    """
+    assert run(start(source)) == (plain.strip(), True)
+
+
+def test_a_file_finds_its_neighbours_and_is_not_the_main_program(start, tmp_path):
+    (tmp_path / "sched.py").write_text("VALUE = 7")  # the library has one, too
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import sched, os\n"
+        "def value():\n"
+        "    return lambda: [sched.VALUE, __file__ == os.path.abspath(__file__), __name__]\n"
+        "if __name__ == '__main__':\n"
+        "    raise SystemExit('this is not for us')\n"
+    )
+    value, absolute, name = run(start(file))
+    assert (value, absolute) == (7, True)
+    assert name != "__main__"
+
+
+def test_its_source_can_be_read_and_its_objects_be_pickled(start):
+    source = """
+        import copy, inspect, pickle
+        from dataclasses import dataclass
+        @dataclass
+        class Point:
+            x: "int" = 1
+        def _helper():
+            return "the source"
+        def a():
+            assert pickle.loads(pickle.dumps(Point(2))) == Point(2)
+            return lambda: inspect.getsource(_helper) + inspect.getsource(Point)
+    """
+    result = run(start(source))
+    assert "the source" in result
+    assert 'x: "int" = 1' in result
+
+
+def test_threads_are_set_before_the_start(start, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    source = """
+        import os
+        NAMES = "OMP_NUM_THREADS OPENBLAS_NUM_THREADS TF_NUM_INTRAOP_THREADS NPROC".split()
+        def a():
+            return lambda: [os.environ.get(name) for name in NAMES]
+    """
+    assert run(start(source, threads=3)) == ["3"] * 4
+    assert run(start(source))[0] == "7"
+
+
+def test_what_it_prints_and_reads_never_touches_the_answers(start, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    source = """
+        import os, sys
+        print('{"number": 1, "ok": null}')
+        def a():
+            try:
+                input()
+            except EOFError:
+                pass
+            print("ä \\ud800")
+            def call():
+                print("from Python", "." * 100)
+                os.write(1, b'{"number": 2}\\n')
+                os.write(2, b"\\xff")
+                os.system("echo from C")
+                return "fine"
+            return call
+    """
+    assert run(start(source)) == "fine"
+
+
+def test_many_calls_in_one(start):
+    source = """
+        from d2lhybrid import repeated
+        def a():
+            return repeated(lambda: 5, 16)
+    """
+    runner = start(source)
+    assert run(runner) == 5
+    assert runner.times == 16
+
+
+def test_an_answer_that_comes_late_is_not_taken_for_the_next(start, monkeypatch):
+    runner = start(ADDS, 1)
+    runner.load()
+    runner.warm_up()
+
+    def interrupted(self, doing):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ProgramRunner, "_answer", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            runner.measure(Plan(1, 1))
+    assert runner.result == 2
+
+
+# How it fails ---------------------------------------------------------------------------------
+
+FAILS = {
+    "top level": ("1 / 0\ndef a(): pass", "raised ZeroDivisionError: .* (<program>, line 1)", 1),
+    "import": (
+        "import no_such_module\ndef a(): pass",
+        "raised ModuleNotFoundError: No module named 'no_such_module' (<program>, line 1)",
+        1,
+    ),
+    "build": (
+        "def a():\n    return int('x')",
+        "raised ValueError: invalid literal .* 'x' (<program>, line 2)",
+        2,
+    ),
+    "inside the library": (
+        "import json\ndef a():\n    json.loads('')",
+        "raised JSONDecodeError: Expecting value.* (<program>, line 3)",
+        3,
+    ),
+    "call": ("def a():\n    return lambda: 1 / 0", "raised ZeroDivisionError: .*, line 2)", 2),
+    "late call": (
+        "def a():\n    left = [0] * 40\n    return lambda: left.pop()",
+        "raised IndexError: pop from empty list (<program>, line 3)",
+        3,
+    ),
+    "no message": ("def a():\n    raise KeyError", "raised KeyError (<program>, line 2)", 2),
+    "sys.exit": ("import sys\ndef a():\n    sys.exit(3)", "raised SystemExit: 3 .*line 3)", 3),
+    "not callable": (
+        "def a():\n    return 3",
+        "raised TypeError: a() must return a function without arguments, not int",
+        None,
+    ),
+    "no such function any more": ("def a(): pass\ndel a", "raised AttributeError: .*'a'", None),
+    "os._exit": (
+        "import os\ndef a():\n    print('bye')\n    os._exit(3)",
+        "ended with exit code 3 while it was built .*; its last words:\n    bye",
+        None,
+    ),
+}
+SIGNALLED = {
+    "SIGKILL": (
+        "import os\nimport sys\nprint('bye', file=sys.stderr)\n"
+        "def a():\n    return lambda: os.kill(os.getpid(), 9)",
+        "was killed by signal 9 (SIGKILL), as the system does when memory runs out, while .* "
+        "first called; its last words:\n    bye",
+        None,
+    ),
+    "SIGSEGV": (
+        "import ctypes\ndef a():\n    print('bye')\n    ctypes.string_at(0)",
+        "was killed by signal 11 (SIGSEGV) while it was built .* (<program>, line 4); "
+        "its last words:\n    bye\n    Fatal Python error: Segmentation fault",
+        4,
+    ),
+    "memory": (
+        "import resource\nresource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))\n"
+        "def a():\n    return lambda: bytearray(2**31)",
+        "raised MemoryError (<program>, line 4)",
+        4,
+    ),
+    "its helper lives on": (
+        "import os\ndef a():\n    if os.fork():\n        os._exit(4)\n    os.system('sleep 60')",
+        "ended with exit code 4 while it was built",
+        None,
+    ),
+}
+
+
+def pattern(message):
+    return r"(?s)candidate 'mine' " + message.replace("(", r"\(").replace(")", r"\)")
+
+
+@pytest.mark.parametrize(("source", "message", "line"), FAILS.values(), ids=FAILS)
+def test_a_failure_says_what_happened_and_where(start, source, message, line):
+    with pytest.raises(CandidateError, match=pattern(message)) as caught:
+        run(start(source))
+    error = caught.value
+    assert (error.label, error.filename, error.line) == ("mine", "<program>", line)
+    assert len(str(error)) < 400
+
+
+@posix
+@pytest.mark.parametrize(("source", "message", "line"), SIGNALLED.values(), ids=SIGNALLED)
+def test_a_crash_says_what_happened_and_where(start, source, message, line):
+    test_a_failure_says_what_happened_and_where(start, source, message, line)
+
+
+def test_the_traceback_shows_the_programs_own_lines(start, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("import json\ndef _read():\n    json.loads('')\ndef a():\n    _read()\n")
+    with pytest.raises(CandidateError, match=r"mine\.py, line 3\)") as caught:
+        run(start(file))
+    (note,) = caught.value.__notes__
+    assert note.count('mine.py", line') == 2
+    assert "json.loads('')" in note
+
+
+@pytest.mark.parametrize(
+    ("source", "doing"),
+    [
+        ("import time\ntime.sleep(60)\ndef a(): pass", "while its source was run"),
+        ("import time\ndef a():\n    time.sleep(60)", "while it was built"),
+        ("import time\ndef a():\n    return lambda: time.sleep(60)", "first called"),
+        (
+            "import time\ndef a():\n    t = [0] * 40\n    return lambda: t and t.pop() or "
+            "time.sleep(0 if t else 60)",
+            "while it was called",
+        ),
+    ],
+)
+def test_a_program_that_hangs_is_ended(start, started, source, doing):
+    message = f"'mine' did not answer for 0.5 s while .*{doing.removeprefix('while ')}"
+    with pytest.raises(CandidateError, match=message):
+        run(start(source, timeout=0.5))
+    assert started[0].poll() is not None  # not only after `close`
+
+
+@pytest.mark.parametrize("printing", ["print('x' * 999)", "os.write(1, b'x' * 999)"])
+def test_a_flood_is_an_error(start, printing):
+    source = f"import os\ndef a():\n    while True: {printing}"
+    message = "'mine' printed more than 1 MiB while it was built .*: it would be timed for printing"
+    with pytest.raises(CandidateError, match=message):
+        run(start(source))
+
+
+def test_a_quick_flood_is_an_error_too(start):
+    with pytest.raises(CandidateError, match="printed more than 1 MiB"):
+        run(start("def a():\n    return lambda: print('x' * 2**16)"))
+
+
+@pytest.mark.parametrize("python", ["/no/such/python", __file__, str(Path(__file__).parent)])
+def test_an_interpreter_that_cannot_be_run(start, python):
+    with pytest.raises(CandidateError, match=f"'mine' could not be started: {python} cannot"):
+        run(start(ADDS, 1, python=python))
+
+
+def script(file, text):
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(0o755)
+    return file
+
+
+@posix
+def test_an_interpreter_that_is_too_old(start, tmp_path):
+    pretend = "import sys; sys.version_info = (3, 10); exec(sys.argv.pop(1))"
+    old = script(tmp_path / "old", f'shift; exec "{sys.executable}" -c "{pretend}" "$@"')
+    message = "(?s)ended with exit code 1 .*needs Python 3.11 or later, and this is 3.10"
+    with pytest.raises(CandidateError, match=message):
+        run(start(ADDS, 1, python=old))
+
+
+@posix
+def test_an_interpreter_that_talks_first_or_is_none(start, tmp_path):
+    talks = script(tmp_path / "talks", f'echo 3; printf hello; exec "{sys.executable}" "$@"')
+    assert run(start(ADDS, 1, python=talks)) == 2
+    other = script(tmp_path / "other", "echo I am no Python")
+    with pytest.raises(CandidateError, match=r"(?s)exit code 0 .*last words:\n    I am no Python"):
+        run(start(ADDS, 1, python=other))
+    deaf = script(tmp_path / "deaf", "exec sleep 60")
+    with pytest.raises(CandidateError, match=r"did not answer for 0\.3 s"):
+        run(start(ADDS, numpy.ones(2**17), python=deaf, timeout=0.3))
+
+
+# How it ends ----------------------------------------------------------------------------------
+
+
+def test_programs_end_properly_and_at_the_same_time(start, tmp_path):
+    # Each waits at its end for the other's.
+    source = """
+        import atexit, os, time
+        def a(own, other):
+            def end():
+                open(own, "w").close()
+                while not os.path.exists(other):
+                    time.sleep(0.01)
+                open(own + " done", "w").close()
+            atexit.register(end)
+            return int
+    """
+    one, two = str(tmp_path / "1"), str(tmp_path / "2")
+    runners = [start(source, one, two), start(source, two, one)]
+    for runner in runners:
+        run(runner)
+    close_all(runners)
+    close_all(runners)
+    assert Path(f"{one} done").exists()
+    assert Path(f"{two} done").exists()
+
+
+@posix
+def test_a_program_that_does_not_even_read_is_killed(start, tmp_path):
+    deaf = script(tmp_path / "deaf", "exec sleep 60")
+    runner = start(ADDS, numpy.ones(2**17), python=deaf)
+    runner.close()
+    assert runner._process.returncode == -signal.SIGKILL
+
+
+def test_what_is_asked_after_the_end_is_an_error(start):
+    runner = start(ADDS, 1)
+    run(runner)
+    runner.close()
+    with pytest.raises(CandidateError, match="'mine' ended with exit code 0 while it was called"):
+        runner.try_once()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import atexit, time\ndef a():\n    atexit.register(time.sleep, 60)\n    return int",
+        "import threading, time\ndef a():\n"
+        "    threading.Thread(target=time.sleep, args=(60,)).start()\n    return int",
+    ],
+)
+def test_a_program_that_does_not_end_is_killed(start, monkeypatch, source):
+    monkeypatch.setattr(processes, "GRACE", 0.2)
+    runner = start(source)
+    run(runner)
+    runner.close()
+    assert runner._process.returncode != 0
+
+
+@posix
+@pytest.mark.parametrize("ignores", ["", "trap '' TERM; "])
+@pytest.mark.parametrize("fails", [False, True])
+def test_its_helpers_end_with_it(start, tmp_path, ignores, fails):
+    file = tmp_path / "pid"
+    source = f"""
+        import os, subprocess
+        def a():
+            subprocess.Popen(["sh", "-c", "{ignores}echo $$ > {file}; while :; do sleep 1; done"])
+            while not os.path.exists("{file}"):
+                pass
+            return os.abort if {fails} else int
+    """
+    runner = start(source)
+    if fails:
+        with pytest.raises(CandidateError, match="SIGABRT"):
+            run(runner)
+    else:
+        run(runner)
+        runner.close()
+    assert gone(pid_in(file))
+
+
+PARENT = """
+from d2lhybrid import own_process
+from d2lhybrid.measure.processes import ProgramRunner
+
+PROGRAM = '''
+import os, subprocess, time
+helper = subprocess.Popen(["sleep", "60"])
+def _write(name, pid):
+    with open(name + " new", "w") as file:
+        file.write(str(pid))
+    os.rename(name + " new", name)
+def a():
+    _write("helper", helper.pid)
+    _write("worker", os.getpid())
+    try:
+        {work}
+    except KeyboardInterrupt:
+        _write("interrupted", 1)
+    return int
+'''
+if __name__ == "__main__":
+    runner = ProgramRunner("mine", own_process(PROGRAM))
+    try:
+        runner.load()
+        runner.warm_up()
+        open("ready", "w").write("1")
+        import time
+        time.sleep(60)
+    finally:
+        runner.close()
+"""
+
+
+@posix
+@pytest.mark.parametrize("sign", ["SIGKILL", "SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("work", ["pass", "time.sleep(60)"])
+def test_it_ends_when_the_comparison_is_interrupted_or_killed(tmp_path, sign, work):
+    environment = os.environ | {"PYTHONPATH": str(Path(processes.__file__).parents[2])}
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT.replace("{work}", work)],
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        start_new_session=True,  # as in a terminal: the signal goes to its whole group
+    )
+    with parent:
+        pids = [pid_in(tmp_path / "worker"), pid_in(tmp_path / "helper")]
+        if work == "pass":
+            pid_in(tmp_path / "ready")
+        os.killpg(parent.pid, signal.Signals[sign])
+        errors = parent.communicate(timeout=20)[1]
+    assert all(map(gone, pids))
+    assert not (tmp_path / "interrupted").exists()
+    assert (b"KeyboardInterrupt" in errors) == (sign == "SIGINT")
+
+
+# The first calls ------------------------------------------------------------------------------
+
+
+def test_more_first_calls_can_be_asked_for(clock, start):
+    def calls(seconds, first_calls):
+        runner = Runner("a", clock.work(seconds), (), lambda: None, clock, first_calls)
+        return len(runner.warmup)
+
+    assert calls(1e-3, 0) == calls(1e-3, 10) == 20
+    assert calls(1e-3, 100) == 100
+    assert calls(LONG_FIRST_CALLS / 8, 100) == 8
+    assert calls(9.0, 100) == calls(9.0, 0) == MIN_WARMUP
+    runner = start(ADDS, 1, first_calls=50)
+    run(runner)
+    assert len(runner.warmup) == 50
