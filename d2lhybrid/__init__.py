@@ -29,7 +29,8 @@ _NAMES = {
     "limits": "c_loop reading",
     "measure.agreement": "difference",
     "measure.candidates": "CandidateError own_process recipe repeated",
-    "measure.comparison": "Comparison compare",
+    "measure.comparison": "compare",
+    "measure.results": "Comparison",
     "measure.sweeps": "Sweep sweep",
     "nets": "get_net",
     "plot": "plot_break_even plot_data_flow plot_distribution plot_measures plot_outcomes "

@@ -61,10 +61,8 @@ from .measure.candidates import (
     recipe as recipe,
     repeated as repeated,
 )
-from .measure.comparison import (
-    Comparison as Comparison,
-    compare as compare,
-)
+from .measure.comparison import compare as compare
+from .measure.results import Comparison as Comparison
 from .measure.sweeps import (
     Sweep as Sweep,
     sweep as sweep,

@@ -1,9 +1,17 @@
-"""`python -m d2lhybrid bench`: the course's comparison on this machine, before class."""
+"""`python -m d2lhybrid`: `compare` asks about your model, `bench` about the course's network."""
+
+import sys
+
+# Python looks for modules in the current folder first, where a reader may have a random.py.
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]
 
 import argparse
 import json
 import os
 from dataclasses import replace
+from math import inf
+from pathlib import Path
 
 ABOUT_BENCH = """
 What the table says: the median time of a call; the speed-up over the first row, with its 95 %
@@ -13,15 +21,44 @@ to run the network, but the least that one must wait for.
 
 What the self-test says, for each question whose answer is known:
 
-    runs, right      how often it was asked, and how often the verdict was right
-    faster, slower   how often these verdicts were given; wrong ones count against the machine
+    runs             how often it was asked
+    right            how often the verdict was right: "as good as equal" for what is equal
+    open             how often it was "no clear difference": this machine, then, cannot tell
+    wrong            how often it was another one; once in a hundred is too often
     above 1          how often the estimated speed-up was above 1, with or without a verdict
     speed-up         the median of the estimates
     timeit           the median of what interleaved runs of Python's timeit give
     off by, at most  how far an estimate is from timeit's, in the median and at most
     longest          the longest comparison
+
+What --simulate says, for each kind of noise and each true effect (the candidate is faster by so
+much): in how many of 100 comparisons the 95 % interval covers the truth, the verdict is right, and
+the verdict is wrong. In the others it is "no clear difference". The right verdict is "faster"
+above 1 %, and "as good as equal" below. At 1 %, the smallest effect, only "slower" is wrong.
+
+    calm             each call scatters by 0.3 %
+    rough            by 5 %, the machine drifts by 10 %, and 1 call in 100 takes far longer
+    another process  wakes up every 10 ms and takes 1 ms
+    autocorrelated   the machine's speed scatters by 5 % and changes within 5 ms
+    modes            each candidate switches by itself between speeds 15 % apart
+    launches         9 launches; each candidate's speed in each of them scatters by so much
+    5 together       4 candidates beside the baseline: all must be covered, and be judged right
 """
-FORMAT = 1  # of the files that --json writes; a new number for what older readers cannot read
+ABOUT_COMPARE = """
+In the file every `def` at the top level without parameters builds one candidate: it returns a
+function without arguments, which is called and timed. The first is the baseline. Names that begin
+with "_" are left alone. Each candidate is started several times, in a Python process of its own,
+so that the answer holds for the programs and not only for one run of them.
+
+    python -m d2lhybrid compare --example > mine.py
+    python -m d2lhybrid compare mine.py --calls 200
+
+Short calls are judged best with one thread (torch.set_num_threads(1) in the file): the idle threads
+of one process go on waiting actively for a moment, and so disturb the others.
+
+The exit status is 0 for an answer, whatever it says, and 2 for a file that cannot be used.
+"""
+FORMAT = 2  # of the files that --json writes; a new number for what older readers cannot read
 
 
 def main(arguments=None):
@@ -51,12 +88,55 @@ def main(arguments=None):
         nargs="?",
         const=10,
         metavar="RUNS",
-        help="put the measuring itself to the test: 10 runs take about a minute, 100 a full test",
+        help="put the measuring itself to the test: 10 runs take four minutes, 100 a full test",
+    )
+    mine = commands.add_parser(
+        "compare",
+        help="compare the candidates that a file of yours builds: does compiling help your model?",
+        description="Compare the candidates that a file builds, each in processes of its own.",
+        epilog=ABOUT_COMPARE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    mine.add_argument("file", type=Path, nargs="?", help="a Python file, see --example")
+    mine.add_argument("--example", action="store_true", help="print such a file, for PyTorch")
+    mine.add_argument("--calls", type=size, metavar="N", help="judge building and N calls together")
+    mine.add_argument(
+        "--launches",
+        type=size,
+        metavar="N",
+        help="start every candidate N times, 9 unless said otherwise",
+    )
+    mine.add_argument(
+        "--time-limit",
+        type=duration,
+        metavar="S",
+        help="seconds of measuring, half a second for each launch unless said otherwise",
+    )
+    mine.add_argument("--json", type=writable, metavar="FILE", help="write all that was measured")
+    mine.add_argument("--plot", type=picture, metavar="FILE", help="draw it: PNG, PDF or SVG")
+    mine.add_argument("--markdown", action="store_true", help="print the table for a page")
+    mine.add_argument(
+        "--no-check", action="store_true", help="do not check that all return the same"
+    )
+    bench.add_argument(
+        "--simulate",
+        type=size,
+        nargs="?",
+        const=100,
+        metavar="RUNS",
+        help="put the statistics to the test with a simulated clock, where the truth is known: "
+        "100 runs take about a minute on two cores, 2000 a full test",
     )
     options = parser.parse_args(arguments)
+    if options.command == "compare":
+        if options.file is None and not options.example:
+            mine.error("which file? `python -m d2lhybrid compare --example` prints one")
+        return run_compare(options)
     try:
         if options.self_test:
             run_self_test(options.self_test)
+        elif options.simulate:
+            run_simulation(options.simulate)
         else:
             run_bench(options.batch, options.json, options.plot)
     except ModuleNotFoundError as error:
@@ -81,6 +161,10 @@ def run_bench(batches, json_file, plot_file):
     else:
         kind, shown, limits = "sweep", answer, []
     print(shown, *limits, *about_threads(answer), sep="\n")
+    write(kind, answer, json_file, shown, plot_file)
+
+
+def write(kind, answer, json_file, shown, plot_file):
     if json_file:
         with open(json_file, "w") as file:
             json.dump({"format": FORMAT, kind: answer.to_dict()}, file)
@@ -93,6 +177,25 @@ def run_bench(batches, json_file, plot_file):
         figure.savefig(plot_file, dpi=144)
 
 
+def run_compare(options):
+    from .own_model import EXAMPLE, UnusableFile, compare_file, show
+
+    if options.example:
+        print(EXAMPLE.read_text(encoding="utf-8"), end="")
+        return
+    try:
+        answer = compare_file(
+            options.file, options.launches, options.calls, options.time_limit, not options.no_check
+        )
+    except UnusableFile as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
+    try:
+        show(answer, options.markdown)
+    finally:  # even if nobody reads on
+        write("comparison", answer, options.json, answer, options.plot)
+
+
 def without_limits(comparison):
     """The comparison without the limits, which are no ways to choose, and a line about each."""
     from .tables import seconds
@@ -100,7 +203,7 @@ def without_limits(comparison):
     limits = [label for label in comparison if label.startswith("limit")]
     timings = {k: timing for k, timing in comparison.timings.items() if k not in limits}
     lines = [f"{label}: {seconds(comparison[label].median)} a call" for label in limits]
-    return replace(comparison, timings=timings), lines
+    return replace(comparison, launches=(timings,)), lines
 
 
 def about_threads(answer):
@@ -115,17 +218,35 @@ def run_self_test(runs):
     from .measure.selftest import COLUMNS, self_test
     from .tables import text_table
 
-    def report(row):
-        print(row, flush=True)
+    print_line(text_table(COLUMNS, []))
+    self_test(runs, print_line)
 
-    report(text_table(COLUMNS, []))
-    self_test(runs, report)
+
+def run_simulation(runs):
+    from .measure.simulation import COLUMNS, simulate
+    from .tables import text_table
+
+    print_line(text_table(COLUMNS, []))
+    simulate(runs, print_line)
+
+
+def print_line(text):
+    print(text, flush=True)  # at once, as the next may take a minute
 
 
 def size(text):
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)  # argparse makes a message of it
+    if not (text.isdecimal() and int(text) >= 1):
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number, 1 or more")
+    return int(text)
+
+
+def duration(text):
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < inf:
+        raise argparse.ArgumentTypeError(f"{text!r} must be seconds, above 0 and finite")
     return number
 
 
@@ -147,5 +268,21 @@ def picture(path):
     return writable(path)
 
 
+def run():
+    """`main`, for a terminal: without a traceback for what is no fault of the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream:  # None if it was closed
+            stream.reconfigure(errors="replace")  # not every terminal has a sign for micro
+    try:
+        main()
+        if sys.stdout:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.exit(130)  # before anything was measured
+    except BrokenPipeError:  # nobody reads on, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the last flush
+        sys.exit(1)
+
+
 if __name__ == "__main__":
-    main()
+    run()

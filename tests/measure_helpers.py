@@ -2,7 +2,9 @@
 
 import random
 
-from d2lhybrid import compare, recipe, sweep
+from d2lhybrid import Comparison, compare, recipe, sweep
+from d2lhybrid.measure.machine import describe_machine
+from d2lhybrid.measure.timing import Timing
 
 
 class Clock:
@@ -67,3 +69,17 @@ def crossing_sweep(clock, **options):
         clock.now += n * 1e-5 * (2 if n <= 16 else 0.5)
 
     return sweep({"a": a, "b": b}, lambda n: n, [1, 16, 32], clock=clock, **options)
+
+
+def steady(seconds, rounds=6, **more):
+    """A timing whose every block took so long a call; `more` are fields of Timing."""
+    fields = {"calls": 1, "warmup": ()} | more
+    if "build" in more:
+        fields["built_in"] = "cold process"
+    return Timing((seconds,) * rounds, (seconds,) * rounds, **fields)
+
+
+def launched(launches, calls=None, complete=True):
+    """A Comparison of timings, label -> Timing for each launch; the first is the baseline."""
+    baseline, *_ = launches[0]
+    return Comparison(baseline, tuple(launches), 0.01, 1.0, complete, describe_machine(), calls)

@@ -43,6 +43,7 @@ BADGE = (
 PAGES = {  # no test opens them: add a page here after you have seen it in a browser
     "https://colab.research.google.com/assets/colab-badge.svg",
     "https://d2l.ai/chapter_computational-performance/hybridize.html",
+    "https://nanobench.ankerl.com/tutorial.html",  # as its README links it
 }
 PRIVATE = re.compile(  # what belongs to one machine: folders, users, hosts, environments
     r"/(?:tmp|root|home|Users|work|content|usr|opt|var)/|[A-Z]:\\|site-packages|\.venv|\w@\w|localhost"

@@ -6,20 +6,23 @@ interval of the median ratio: by the order statistics of the paired ratios, with
 about how times are distributed (the sign test; W. J. Conover, Practical Nonparametric Statistics,
 chapter 3). Notebook 05 builds it.
 
-Looking several times and stopping at the first clear answer errs more often than 1 time in 20.
-`compare` looks at four moments fixed beforehand. So each interval is made wide enough to err only
-1 time in 80; then all four together hold the truth 95 times in 100 (Bonferroni's inequality),
-whenever it stops, and the interval that is shown is an honest 95 % interval, for each candidate
-by itself.
+Coins must not influence each other. Where a candidate's own speed changes slowly, because its
+memory was moved or a governor wakes up, neighbouring rounds resemble each other, and a thousand
+of them may say as little as ten. `effective_size` finds out how many independent rounds they are
+worth, and the interval is as wide as if there were only so many.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
-from math import inf
-from statistics import median
+from math import inf, sqrt
+from statistics import fmean, median
 
-LOOKS = (1 / 8, 1 / 4, 1 / 2, 1)  # when to look whether the answer is open: shares of the limit
-ERROR = 0.05 / len(LOOKS)  # how often the interval of one look may miss the truth
+# How often the interval may miss the truth: 1 time in 20, of which a fifth is kept for what
+# `effective_size` overlooks.
+ERROR = 0.04
+FEW = 16  # values that are worth fewer independent ones than this allow no interval
+NOTICED = 3  # standard deviations: what sums of independent values exceed by chance is no sign
+TINY = 1e-6  # values that differ by less are the same, whatever the last digits do
 
 Interval = tuple[float, float, float]  # low, median, high
 
@@ -39,10 +42,51 @@ def rank(n: int, error: float = ERROR) -> int:
     return r
 
 
-def interval(values: Iterable[float]) -> Interval:
-    """The median of values and the interval around it: (low, median, high)."""
+def interval(values: Sequence[float], error: float = ERROR) -> Interval:
+    """The median of values, in the order of measuring, and its interval: (low, median, high)."""
     ordered = sorted(values)
-    r = rank(len(ordered))
+    n, worth = len(values), effective_size(values)
+    r = rank(worth, error) * n // worth if worth == n or worth >= FEW else 0
     if r == 0:
         return -inf, median(ordered), inf
     return ordered[r - 1], median(ordered), ordered[-r]
+
+
+def effective_size(values: Sequence[float]) -> int:
+    """How many independent values say as much about the median as these, in their order.
+
+    Sums of b neighbours scatter b times as much (in variance) as single values if these are
+    independent, and more if they resemble each other: the method of batch means (G. S. Fishman,
+    Discrete-Event Simulation, section 6.6). The largest b is a third of the run. Two things are
+    added up: the signs around the median, on which the interval rests; and the values
+    themselves, which show a step that left the median where it was. The farthest twentieths are
+    cut off, as interruptions would hide all else.
+    """
+    ordered, n = sorted(values), len(values)
+    if n < 2 * FEW:
+        return n  # too few to show a pattern
+    low, middle, high = ordered[n // 20], median(ordered), ordered[-1 - n // 20]
+    if high - low < TINY:
+        return n
+    signs = [(value > middle) - (value < middle) for value in values]
+    cut = [min(max(value, low), high) for value in values]
+    return int(n / max(_excess(signs), _excess(cut)))
+
+
+def _excess(values):
+    """By what factor the variance of sums of neighbours exceeds that of independent values."""
+    n, mean = len(values), fmean(values)
+    variance = fmean([(value - mean) ** 2 for value in values])
+    sums = [0.0]
+    for value in values:
+        sums.append(sums[-1] + value - mean)
+    worst, b = 1.0, 2
+    while 3 * b <= n:
+        step = max(1, b // 4)
+        squares = [(sums[i + b] - sums[i]) ** 2 for i in range(0, n - b + 1, step)]
+        # The sum of all is 0 here: that makes sums of many scatter less, by the factor 1 - b/n.
+        factor = fmean(squares) / (variance * b * (1 - b / n))
+        if factor > 1 + NOTICED * sqrt(2 * b / n):
+            worst = max(worst, factor)
+        b *= 2
+    return worst

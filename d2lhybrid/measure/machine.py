@@ -29,6 +29,22 @@ def describe_machine(*args: Any) -> dict[str, Any]:
     }
 
 
+def together(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
+    """What several processes on one machine say of it, as one dict: `2.13.0 and 2.11.0`."""
+
+    def joined(values):
+        different = list(dict.fromkeys(value for value in values if value is not None))
+        return different[0] if len(different) == 1 else " and ".join(map(str, different)) or None
+
+    def all_of(dicts):
+        names = dict.fromkeys(name for each in dicts for name in each)
+        return {name: joined([each.get(name) for each in dicts]) for name in names}
+
+    versions = all_of([each["versions"] for each in descriptions])
+    settings = [{k: v for k, v in each.items() if k != "versions"} for each in descriptions]
+    return all_of(settings) | {"date": descriptions[0]["date"], "versions": versions}
+
+
 def machine_line(machine: dict[str, Any]) -> str:
     """Of what `describe_machine` returns the machine and the date, in one line."""
     parts = [machine["processor"], f"{machine['cores']} cores"]

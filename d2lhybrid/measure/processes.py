@@ -34,6 +34,7 @@ from .messages import decode, encode
 from .timing import Plan
 from .worker import ANSWER, GRACE
 
+WAKING = 0.1e-3  # seconds: while others run, a process loses the caches, and the core its pace
 POLL = 0.1  # seconds between two looks at a process that does not answer
 FLOOD = 2**20  # bytes: who prints more is timed for the printing
 KEPT = 2**13  # bytes of what it printed last
@@ -88,6 +89,7 @@ class ProgramRunner:
     """
 
     clock = staticmethod(perf_counter)
+    waking = WAKING
 
     def __init__(self, label: str, program: Program, args: tuple = (), first_calls: int = 0):
         self.label, self.program, self.first_calls = label, program, first_calls

@@ -1,30 +1,30 @@
 """Does `compare` tell the truth on this machine? Ask it questions whose answers are known.
 
 Each question is asked many times, on the machine as it is and with all cores kept busy by other
-programs: a function against itself, and a loop against one that is known to be longer. Two
-networks from one factory are asked about in a fresh process each time: where a process happens
-to put its data in memory stays the same as long as it lives. Notebook 05 runs a part of it.
+programs: a function against itself, and a loop against one that is known to be longer. Then the
+same of programs, each launched several times in a process of its own. `simulation` asks with a
+clock of ours, where any truth and any noise can be had.
 """
 
-import multiprocessing
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import repeat
+from math import ceil
 from statistics import median
 from time import perf_counter
 from timeit import timeit
 
 from ..tables import Column, text_table
+from .candidates import own_process
 from .comparison import compare
-from .verdict import FASTER, SLOWER, UNCLEAR
+from .verdict import EQUAL, SLOWER, UNCLEAR
 
-TITLES = "runs right faster slower above_1 speed-up timeit off_by at_most longest"
-COLUMNS = [Column("", 20), Column("load", 5)]
+TITLES = "runs right open wrong above_1 speed-up timeit off_by at_most longest"
+COLUMNS = [Column("", 26), Column("load", 5)]
 COLUMNS += [Column(title.replace("_", " ")) for title in TITLES.split()]
 # Keeps a core busy until its standard input closes, which happens at the latest when the parent
 # process ends.
@@ -34,15 +34,28 @@ threading.Thread(target=lambda: os._exit(len(sys.stdin.read()))).start()
 while True: pass
 """
 STEPS = (1030, 1050, 1100, 1500)
+TIME_LIMIT = 0.5  # seconds, for what is asked within this process
+LAUNCHES = 9
+PROGRAMS = {1000: EQUAL, 1030: SLOWER, 1100: SLOWER}  # steps of the second -> the truth
+PROGRAM = """
+from itertools import repeat
+
+def loop():
+    def run():
+        for _ in repeat(None, STEPS):
+            pass
+
+    return run
+"""
 
 
 def self_test(runs: int, report: Callable[[str], None] | None = None) -> str:
-    """Ask all questions, `runs` times each (the first one twice as often); returns a table.
+    """Ask all questions, `runs` times each (one twice as often, some half as often); a table.
 
-    Its columns: the number of runs; how often the verdict was right, `faster` and `slower`; how
-    often the estimate lay above 1; the median of the estimates, the median of what `timeit`
-    gives, how far an estimate is off that in the median and at most; the longest comparison.
-    `report` gets each row as soon as it is known.
+    Its columns: the number of runs; how often the verdict was right, left open (no clear
+    difference) and wrong; how often the estimate lay above 1; the median of the estimates, the
+    median of what `timeit` gives, how far an estimate is off that in the median and at most; the
+    longest comparison. `report` gets each row as soon as it is known.
     """
     rows = []
 
@@ -54,12 +67,14 @@ def self_test(runs: int, report: Callable[[str], None] | None = None) -> str:
             report(text_table(COLUMNS, rows).splitlines()[-1])
 
     question = same_network()
-    ask("a network and itself", "quiet", UNCLEAR, question, 2 * runs)
-    ask("a network and itself", "busy", UNCLEAR, question, runs)
+    ask("a network and itself", "quiet", EQUAL, question, 2 * runs)
+    ask("a network and itself", "busy", EQUAL, question, runs)
     for load in ("quiet", "busy"):
         for steps in STEPS:
             ask(f"1000 steps and {steps}", load, SLOWER, partial(two_loops, steps), runs)
-    ask("two equal networks", "quiet", UNCLEAR, fresh_twins, runs)
+    for load, count in (("quiet", runs), ("busy", ceil(runs / 2))):  # which takes twice as long
+        for steps, truth in PROGRAMS.items():
+            ask(f"programs of 1000 and {steps}", load, truth, partial(two_programs, steps), count)
     return text_table(COLUMNS, rows)
 
 
@@ -68,7 +83,7 @@ def same_network():
     from ..nets import get_net, random_input
 
     net, x = get_net(), random_input()
-    return lambda i: answer(net, net, x)
+    return lambda i: answer(net, net, x, time_limit=TIME_LIMIT)
 
 
 def two_loops(steps, i):
@@ -82,7 +97,7 @@ def two_loops(steps, i):
         return run
 
     one, other = loop(1000), loop(steps)
-    return answer(one, other) | {"timeit": interleaved_timeit(one, other)}
+    return answer(one, other, time_limit=TIME_LIMIT) | {"timeit": interleaved_timeit(one, other)}
 
 
 def interleaved_timeit(one, other, rounds=100, number=30):
@@ -90,26 +105,16 @@ def interleaved_timeit(one, other, rounds=100, number=30):
     return median(timeit(one, number=number) / timeit(other, number=number) for _ in range(rounds))
 
 
-def fresh_twins(i):
-    """Ask about two equal networks in a new process; every second time in the other order."""
-    context = multiprocessing.get_context("spawn")  # a fork would share our memory
-    with ProcessPoolExecutor(max_workers=1, mp_context=context) as process:
-        return process.submit(twins, i % 2).result()
+def two_programs(steps, i):
+    """Ask about a program with a loop of 1000 steps and one with a longer loop, or an equal one."""
+    one, other = (own_process(PROGRAM.replace("STEPS", str(n))) for n in (1000, steps))
+    return answer(one, other, launches=LAUNCHES)
 
 
-def twins(swapped):
-    """Ask about two networks from one factory; `swapped` makes the younger the baseline."""
-    from ..nets import get_net, random_input
-
-    nets = [get_net(), get_net()]
-    one, other = reversed(nets) if swapped else nets
-    return answer(one, other, random_input())
-
-
-def answer(one, other, *args):
+def answer(one, other, *args, **options):
     """What `compare` says, and how long it took."""
     start = perf_counter()
-    result = compare({"one": one, "other": other}, *args, check=False)["other"]
+    result = compare({"one": one, "other": other}, *args, check=False, **options)["other"]
     took = perf_counter() - start
     return {"verdict": result.verdict, "speedup": result.speedup, "took": took}
 
@@ -132,8 +137,9 @@ def summary(label, load, truth, answers):
     """One row of the table."""
     said = [a["verdict"] for a in answers]
     speedups = [a["speedup"] for a in answers]
-    row = [label, load, f"{len(said)}", f"{said.count(truth)}"]
-    row += [f"{said.count(FASTER)}", f"{said.count(SLOWER)}"]
+    right, left_open = said.count(truth), said.count(UNCLEAR)
+    row = [label, load, f"{len(said)}", f"{right}", f"{left_open}"]
+    row += [f"{len(said) - right - left_open}"]
     row += [f"{sum(s > 1 for s in speedups)}", f"{median(speedups):.4f}"]
     if "timeit" in answers[0]:
         off = [abs(a["speedup"] / a["timeit"] - 1) for a in answers]

@@ -12,9 +12,10 @@ from typing import Any
 
 from ..tables import Column, Table, seconds
 from .candidates import Recipe, Repeated
-from .comparison import Comparison, compare
+from .comparison import compare
 from .progress import progress_line
-from .verdict import UNCLEAR
+from .results import Comparison
+from .verdict import FASTER, SLOWER
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,12 @@ class Sweep(Table, Mapping):
     def crossings(self) -> list[Crossing]:
         """Where verdicts change from faster to slower or back, candidate by candidate.
 
-        Sizes without a clear difference may lie between: a crossing takes two clear verdicts.
+        Sizes with neither verdict may lie between: a crossing takes two clear verdicts.
         """
         found = []
         for label in self.labels:
             clear = [(n, self[n][label]) for n in sorted(self.comparisons)]
-            clear = [(n, result) for n, result in clear if result.verdict != UNCLEAR]
+            clear = [(n, result) for n, result in clear if result.verdict in (FASTER, SLOWER)]
             for (n, before), (m, after) in pairwise(clear):
                 if before.verdict != after.verdict:
                     y, z = log(before.speedup), log(after.speedup)
@@ -98,7 +99,7 @@ class Sweep(Table, Mapping):
     def _rows(self):
         for size, comparison in self.items():
             results = [comparison[label] for label in self.labels]
-            marks = ["~" if result.verdict == UNCLEAR else " " for result in results]
+            marks = [" " if result.verdict in (FASTER, SLOWER) else "~" for result in results]
             yield [
                 f"{size}",
                 seconds(comparison[self.baseline].median),
@@ -115,7 +116,7 @@ class Sweep(Table, Mapping):
         ]
         found = f"crossings: {'; '.join(crossings) or 'none'}"
         return [
-            "first the baseline's time a call, then speed-ups; ~ no clear difference",
+            "first the baseline's time a call, then speed-ups; ~ neither faster nor slower",
             found if self.complete else f"{found}; interrupted",
             *self.measured_on().splitlines(),
         ]
@@ -134,10 +135,7 @@ class Sweep(Table, Mapping):
         from ..plot import plot_speedups_by_size
 
         sizes = sorted(self)
-        speedups = {
-            label: [(r.speedup, r.low, r.high, r.verdict) for r in (self[n][label] for n in sizes)]
-            for label in self.labels
-        }
+        speedups = {label: [self[n][label].drawn for n in sizes] for label in self.labels}
         crossings = [(c.label, c.at, c.about) for c in self.crossings()]
         return plot_speedups_by_size(sizes, speedups, self.baseline, crossings)
 

@@ -53,6 +53,8 @@ class Runner:
     `first_calls` asks for at least so many calls of warming up, in case there is time for them.
     """
 
+    waking = 0.0  # seconds until calls are as fast as ever again after a pause; here is none
+
     def __init__(
         self,
         label: str,
@@ -90,16 +92,17 @@ class Runner:
 
         Returns the seconds of these calls, and the last result.
         """
-        times = []
+        times, took = [], 0.0
         while (
             len(times) < MIN_WARMUP
-            or (len(times) < MAX_WARMUP and sum(times) < LONG_WARMUP)
-            or (len(times) < first_calls and sum(times) < LONG_FIRST_CALLS)
+            or (len(times) < MAX_WARMUP and took < LONG_WARMUP)
+            or (len(times) < first_calls and took < LONG_FIRST_CALLS)
         ):
             with blamed_on(self.label):
                 start = self._now()
                 result = self.function(*self.args)
                 times.append(self._now() - start)
+            took += times[-1]
         return tuple(times), result
 
     def try_once(self) -> None:
@@ -216,9 +219,12 @@ def fit_blocks(runners: list[Runner], baseline: Runner) -> dict[Runner, Plan]:
             break
     calls = {runner: runner.fitting_calls() for runner in runners}
     usual = calls[baseline]
-    untimed = 0 if all(runner.fastest >= LONG_CALL for runner in runners) else 1
+    are_long = all(runner.fastest >= LONG_CALL for runner in runners)
     return {
-        runner: Plan(usual if usual / 4 <= own <= usual * 4 else own, untimed)
+        runner: Plan(
+            usual if usual / 4 <= own <= usual * 4 else own,
+            untimed=0 if are_long else max(1, round(runner.waking / max(runner.fastest, SHORT))),
+        )
         for runner, own in calls.items()
     }
 

@@ -1,24 +1,27 @@
-"""The verdict that follows from an interval: faster, slower, or no clear difference.
+"""The verdict that follows from an interval: faster, slower, as good as equal, or unclear.
 
-Explained in notebook 05; statistics calls the smallest effect an equivalence margin.
+Explained in notebook 05. Statistics calls the smallest effect an equivalence margin, and the
+verdict "as good as equal" an equivalence test: that two things were not seen to differ does not
+show that they are equal.
 """
 
 from math import log1p
 
-FASTER, SLOWER, UNCLEAR = "faster", "slower", "no clear difference"
+FASTER, SLOWER, EQUAL = "faster", "slower", "as good as equal"
+UNCLEAR = "no clear difference"
 
 
-def judge(low: float, high: float, min_effect: float, noise_floor: float) -> tuple[str, bool]:
-    """A verdict from the interval of a log speed-up, and whether more rounds might change it.
+def judge(low: float, high: float, min_effect: float, noise_floor: float) -> str:
+    """A verdict from the interval of a log speed-up.
 
     A candidate is faster, or slower, if its whole interval lies beyond the grey zone: the noise
     floor, and the smallest effect worth a word on top of it. If the interval lies within the
-    smallest effect, the two are as good as equal, and that is sure. Otherwise it is open.
+    smallest effect, the two are as good as equal. Otherwise this run cannot tell.
     """
     smallest = log1p(min_effect)
     grey = smallest + log1p(noise_floor)
     if low > grey:
-        return FASTER, False
+        return FASTER
     if high < -grey:
-        return SLOWER, False
-    return UNCLEAR, low < -smallest or high > smallest
+        return SLOWER
+    return EQUAL if -smallest <= low and high <= smallest else UNCLEAR

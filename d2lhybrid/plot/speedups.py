@@ -27,7 +27,8 @@ from .style import (
     say,
 )
 
-COLOUR_OF = {"faster": BLUE, "slower": RED, "no clear difference": GREY}
+COLOUR_OF = {"faster": BLUE, "slower": RED, "as good as equal": GREEN}
+COLOUR_OF["no clear difference"] = GREY
 # The marks of an axis, and 1 / each of them
 TICKS = (1.001, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 5)
 TICKS += (10, 20, 50, 100, 200, 500, 1000)
@@ -92,25 +93,38 @@ def plot_pairs(ratios: Sequence[float], low: float, high: float) -> Axes:
     return ax
 
 
-def plot_speedups(speedups: dict[str, Speedup], baseline: str, grey_zone: float) -> Axes:
+def plot_speedups(
+    speedups: dict[str, Speedup],
+    baseline: str,
+    grey_zone: float,
+    launches: dict[str, Sequence[tuple[float, float, float]]] | None = None,
+) -> Axes:
     """Draw speed-ups over a baseline, whose own speed-up is 1, as dots with their intervals.
 
     `speedups` maps each label but the baseline's to (speed-up, low, high, verdict). The interval
     reaches from `low` to `high`, 0 and infinity where it has no bounds. The verdict is 'faster',
-    'slower' or 'no clear difference'. `baseline` is the baseline's label. A grey band reaches
-    from 1 / `grey_zone` to `grey_zone`: the noise floor and the smallest effect. An interval that
-    touches the band is no clear difference.
+    'slower', 'as good as equal' or 'no clear difference'. `baseline` is the baseline's label. A
+    grey band reaches from 1 / `grey_zone` to `grey_zone`: the noise floor and the smallest
+    effect. An interval that touches the band is neither faster nor slower.
+
+    `launches` maps each label to the (speed-up, low, high) of each launch, if there were several.
+    They are drawn below the interval that follows from them, as thin bars: how long these are
+    shows the scatter within a launch, and how far they lie apart that between launches.
     """
-    ax = new_axes(8, 1.2 + 0.55 * len(speedups))
-    farthest = _farthest_of(speedups.values())
+    launches = launches or {}
+    several = max(map(len, launches.values()), default=0)
+    ax = new_axes(8, 1.2 + (0.55 + 0.1 * several) * len(speedups))
+    shown = [*speedups.values(), *((*each, "") for bars in launches.values() for each in bars)]
+    farthest = _farthest_of(shown)
     edge = min(grey_zone, 1e6)  # matplotlib cannot draw an infinite band
     ax.axvspan(1 / edge, edge, color="#EEEEEE", linewidth=0)
     ax.axvline(1, color=GREY, linewidth=1.5)
-    for row, (speedup, low, high, verdict) in enumerate(speedups.values()):
+    for row, (label, (speedup, low, high, verdict)) in enumerate(speedups.items()):
         ends = [max(low, 1 / farthest), min(high, farthest)]
         colour = COLOUR_OF[verdict]
         ax.plot(ends, [row, row], color=colour, linewidth=3, solid_capstyle="butt")
         ax.plot(speedup, row, "o", color=colour, markersize=9)
+        _draw_launches(ax, row, launches.get(label, ()), farthest)
         ax.annotate(
             f"{speedup:.2f}  {verdict}",
             xy=(1, row),
@@ -122,15 +136,25 @@ def plot_speedups(speedups: dict[str, Speedup], baseline: str, grey_zone: float)
         )
     _set_scale(ax.xaxis, 1 / farthest, farthest)
     ax.set_yticks(range(len(speedups)), list(speedups))
-    ax.set_ylim(len(speedups) - 0.5, -0.5)
+    ax.set_ylim(len(speedups) - (0.15 if several else 0.5), -0.3 if several else -0.5)
     dress(ax, f"\u2190 slower      speed-up over {baseline}      faster \u2192")
     say(
         ax,
         f"Speed-ups over {baseline} as dots with their intervals, on a logarithmic axis, around "
         "a line at 1 and a grey band of what cannot be told from it. "
-        f"The rows, each with its verdict: {listed(speedups)}.",
+        + ("Below each, its launches as thin bars. " if launches else "")
+        + f"The rows, each with its verdict: {listed(speedups)}.",
     )
     return ax
+
+
+def _draw_launches(ax, row, launches, farthest):
+    """A thin bar for each launch, one below the other, between its row and the next."""
+    for i, (speedup, low, high) in enumerate(launches):
+        y = row + 0.15 + 0.6 * i / len(launches)
+        ends = [max(low, 1 / farthest), min(high, farthest)]
+        ax.plot(ends, [y, y], color=BLACK, linewidth=1, solid_capstyle="butt")
+        ax.plot(speedup, y, "o", color=BLACK, markersize=3)
 
 
 def plot_speedups_by_size(
@@ -158,7 +182,7 @@ def plot_speedups_by_size(
         middles, lows, highs, verdicts = zip(*line, strict=True)
         lows = [max(low, 1 / farthest) for low in lows]
         highs = [min(high, farthest) for high in highs]
-        faces = ["white" if verdict == "no clear difference" else colour for verdict in verdicts]
+        faces = [colour if verdict in ("faster", "slower") else "white" for verdict in verdicts]
         ax.fill_between(sizes, lows, highs, color=colour, alpha=0.25, linewidth=0)
         ax.plot(sizes, middles, color=colour, linewidth=2, label=label)
         ax.scatter(sizes, middles, s=45, c=faces, edgecolors=colour, zorder=3)

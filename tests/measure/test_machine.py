@@ -20,7 +20,8 @@ def test_what_a_reader_must_know():
     assert machine["versions"]["d2lhybrid"] == d2lhybrid.__version__
     assert json.loads(json.dumps(machine)) == machine
     line = machine_line(machine)
-    for part in (machine["processor"], machine["date"][:10], f"{machine['threads']} threads"):
+    threads = "1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"
+    for part in (machine["processor"], machine["date"][:10], threads):
         assert part in line
     for part in ("gradients off", f"torch {torch.__version__}"):
         assert part in software_line(machine)

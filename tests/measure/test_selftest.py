@@ -11,7 +11,7 @@ from math import exp
 import pytest
 
 from d2lhybrid.measure import selftest
-from d2lhybrid.measure.verdict import FASTER, SLOWER
+from d2lhybrid.measure.verdict import FASTER, SLOWER, UNCLEAR
 
 
 def test_the_self_test_counts_right():
@@ -19,12 +19,13 @@ def test_the_self_test_counts_right():
         {"verdict": SLOWER, "speedup": 0.96, "took": 0.1, "timeit": 0.96 / 1.01},
         {"verdict": SLOWER, "speedup": 0.97, "took": 0.3, "timeit": 0.97},
         {"verdict": FASTER, "speedup": 1.02, "took": 0.2, "timeit": 1.0},
+        {"verdict": UNCLEAR, "speedup": 0.98, "took": 0.2, "timeit": 0.98},
     ]
     row = selftest.summary("q", "busy", SLOWER, answers)
     titles = [column.title for column in selftest.COLUMNS]
     named = dict(zip(titles, row, strict=True))
-    assert [named[k] for k in ("runs", "right", "faster", "slower")] == ["3", "2", "1", "2"]
-    assert [named[k] for k in ("above 1", "off by", "at most")] == ["1", "1.0%", "2.0%"]
+    assert [named[k] for k in ("runs", "right", "open", "wrong")] == ["4", "2", "1", "1"]
+    assert [named[k] for k in ("above 1", "off by", "at most")] == ["1", "0.5%", "2.0%"]
     assert named["longest"] == "0.30 s"
     row = selftest.summary("q", "busy", SLOWER, answers[:1])
     alone = dict(zip(titles, row, strict=True))
@@ -34,12 +35,22 @@ def test_the_self_test_counts_right():
     assert exp(-1.5) < answer["timeit"] < 0.6
 
 
-def test_twins_are_asked_about_in_both_orders(monkeypatch):
-    nets = iter("abcd")
-    monkeypatch.setattr("d2lhybrid.nets.get_net", lambda: next(nets))
-    monkeypatch.setattr(selftest, "answer", lambda one, other, x: (one, other, tuple(x.shape)))
-    assert selftest.twins(0) == ("a", "b", (1, 512))
-    assert selftest.twins(1) == ("d", "c", (1, 512))
+def test_programs_are_launched():
+    answer = selftest.two_programs(1500, 0)
+    assert answer["verdict"] == SLOWER
+    assert 0.6 < answer["speedup"] < 0.75
+
+
+def test_every_question_gets_a_row(monkeypatch):
+    def asked(one, other, *args, **options):
+        return {"verdict": SLOWER, "speedup": 0.9, "took": 0.1}
+
+    monkeypatch.setattr(selftest, "answer", asked)
+    monkeypatch.setattr(selftest, "interleaved_timeit", lambda one, other: 0.9)
+    rows = []
+    table = selftest.self_test(1, rows.append)
+    assert table.splitlines()[1:] == rows
+    assert len(rows) == 2 + 2 * len(selftest.STEPS) + 2 * len(selftest.PROGRAMS)
 
 
 def test_two_networks_are_compared_although_their_results_differ(monkeypatch):

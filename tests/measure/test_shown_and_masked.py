@@ -1,12 +1,14 @@
 """What a comparison shows is masked by the sanitizer, and no fact is."""
 
 import re
+from dataclasses import replace
+from itertools import count
 
 import pytest
 from measure_helpers import Clock, crossing_sweep, example
 from sanitizer import sanitize
 
-from d2lhybrid import Sweep
+from d2lhybrid import Sweep, compare
 
 
 def test_the_sanitizer_masks_all_that_was_measured_and_no_label(clock):
@@ -19,6 +21,29 @@ def test_the_sanitizer_masks_all_that_was_measured_and_no_label(clock):
         assert not re.search(r"\d\.\d", text)
         for label in ("eager", "same", "compiled"):
             assert label in text
+
+
+def test_the_sanitizer_masks_launches_totals_and_notes(clock):
+    def several(speed, scatter):
+        machine = Clock()
+        launches = [example(machine, speed, scatter, time_limit=0.1) for _ in range(6)]
+        launched = tuple(launch.timings for launch in launches)
+        return replace(launches[0], launches=launched, calls=200)
+
+    def hiccups():
+        clock.now += 1.0 if next(calls) % 50 == 0 else 30e-6
+
+    calls, plain = count(), {"eager": clock.work(30e-6), "same": clock.work(30e-6)}
+    noted = compare(plain | {"compiled": hiccups}, clock=clock, time_limit=30)
+    plain = compare(plain | {"compiled": clock.work(30e-6)}, clock=clock)
+    assert "note: * now and then compiled takes far longer" in str(noted)
+    assert "note: " not in str(plain)
+    for show in (str, lambda c: c._repr_html_()):
+        text = sanitize(show(several(1.0, 0.1)))
+        assert text == sanitize(show(several(0.02, 0.5)))
+        assert not re.search(r"\d\.\d", text)
+        assert "200 calls" in text
+        assert sanitize(show(noted)) == sanitize(show(plain))
 
 
 def test_the_sanitizer_masks_crossings(clock):

@@ -8,24 +8,20 @@ import pytest
 from measure_helpers import restless
 
 from d2lhybrid import compare, recipe, repeated
-from d2lhybrid.measure.interval import LOOKS
-from d2lhybrid.measure.verdict import FASTER, UNCLEAR
+from d2lhybrid.measure.verdict import EQUAL, FASTER, UNCLEAR
 
 
-def test_a_clear_answer_ends_at_the_first_look(clock):
+def test_a_clear_answer_takes_the_whole_time_as_an_open_one_does(clock):
     result = compare({"a": clock.work(30e-6), "b": clock.work(20e-6)}, clock=clock)
-    assert LOOKS[0] <= result.took < 1.1 * LOOKS[0]
-    assert not result["b"].open
-
-
-def test_rounds_are_added_while_the_answer_is_open_and_no_longer(clock):
+    assert 1 <= result.took < 1.01
+    assert not result.open
     clock.slow = restless(0.3)
     candidates = {"a": clock.work(30e-6), "b": clock.work(30e-6 / 1.013)}
     result = compare(candidates, clock=clock, time_limit=0.4)
-    assert result["b"].open
+    assert result.open
     assert result["b"].verdict == UNCLEAR
     assert 0.4 <= result.took < 0.41
-    assert "still open" in str(result)
+    assert "still open: b" in str(result)
     longer = compare(candidates, clock=clock, time_limit=4)
     assert longer.rounds > 2 * result.rounds
 
@@ -93,7 +89,7 @@ def test_to_follow_itself_is_no_advantage(clock):
 
     result = compare({"a": cached("a"), "b": cached("b")}, clock=clock)
     assert result["b"].speedup == pytest.approx(1)
-    assert result["b"].verdict == UNCLEAR
+    assert result["b"].verdict == EQUAL
 
 
 def test_the_garbage_collector_rests_meanwhile_and_comes_back(clock):
@@ -132,7 +128,7 @@ def test_many_calls_in_one_share_its_time(clock):
     for loop in (many, recipe(lambda: many)):
         result = compare({"one": clock.work(1e-3), "loop": loop}, clock=clock)
         assert result["loop"].median == pytest.approx(1e-3)
-        assert result["loop"].verdict == UNCLEAR
+        assert result["loop"].verdict == EQUAL
 
 
 def test_many_calls_in_one_are_no_price(clock):

@@ -1,0 +1,103 @@
+"""All candidates of a comparison, started together: in this process, or each in its own."""
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from random import sample
+from typing import Any
+
+from .candidates import CandidateError, Program
+from .processes import ProgramRunner, close_all
+from .timing import Rounds, Runner, Timing, no_garbage_collection
+
+MIN_ROUNDS = 10  # for calls so slow that the time limit allows fewer
+LONG = 2  # seconds; measuring that takes longer shows the time
+
+
+class Launch:
+    """Runners of all candidates. A context manager, which ends their processes.
+
+    `runners` maps labels to runners, `rounds` holds what was measured, in `took` seconds.
+    """
+
+    def __init__(self, candidates: dict[str, Any], args: tuple, first_calls: int):
+        self.candidates, self.args, self.first_calls = candidates, args, first_calls
+        self.runners, self.rounds, self.took = {}, None, 0.0
+        self._processes = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        close_all(self._processes.values())
+
+    def warm_up(
+        self,
+        synchronize: Callable[[], None],
+        clock: Callable[[], float],
+        show: Callable[[str], None],
+        failed: Callable[[CandidateError], None],
+    ) -> None:
+        """Build each candidate and make its first calls, one candidate at a time.
+
+        Processes start together, as the imports of a program are not timed; they are built in
+        random order, as the first may find the machine in another state. `failed` gets the error
+        of a candidate that fails; if `failed` returns, the candidate is left out.
+        """
+
+        @contextmanager
+        def perhaps():
+            try:
+                yield
+            except CandidateError as error:
+                failed(error)
+
+        programs = {k: c for k, c in self.candidates.items() if isinstance(c, Program)}
+        for label, program in programs.items():
+            with perhaps():
+                self._processes[label] = ProgramRunner(label, program, self.args, self.first_calls)
+        loaded = []
+        for label, process in self._processes.items():
+            show(f"starting {label}")
+            with perhaps():
+                process.load()
+                loaded.append(label)
+        ready = {}
+        for label, candidate in self.candidates.items():
+            if label not in programs:
+                show(f"warming up {label}")
+                with perhaps():
+                    ready[label] = Runner(label, candidate, self.args, synchronize, clock)
+        for label in sample(loaded, len(loaded)):
+            show(f"warming up {label}")
+            with perhaps():
+                self._processes[label].warm_up()
+                ready[label] = self._processes[label]
+        self.runners = {label: ready[label] for label in self.candidates if label in ready}
+
+    def measure(
+        self, baseline: str, time_limit: float, show: Callable[[str], None], always: bool
+    ) -> None:
+        """Add rounds for so many seconds, and at least a few.
+
+        `show` gets the time that passed, if that takes long, or `always`.
+        """
+        base = self.runners[baseline]
+        self.rounds = Rounds(list(self.runners.values()), base)
+        limit = max(time_limit, MIN_ROUNDS * self.rounds.shortest())
+        start = base.clock()
+        try:
+            with no_garbage_collection():
+                while (passed := base.clock() - start) < limit:
+                    if always or limit >= LONG:
+                        show(f"{passed:.0f} s of {limit:.0f} s")
+                    self.rounds.add()
+        finally:
+            self.took = base.clock() - start
+
+    def timings(self) -> dict[str, Timing]:
+        """What was measured so far: label -> Timing; empty before the first whole round."""
+        return self.rounds.timings() if self.rounds else {}
+
+    def machines(self) -> list[dict[str, Any]]:
+        """How the programs' processes describe their machine."""
+        return [r.machine for r in self.runners.values() if isinstance(r, ProgramRunner)]

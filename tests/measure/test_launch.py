@@ -1,0 +1,164 @@
+"""Programs in real processes: mixed with candidates of this process, launched several times."""
+
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+from d2lhybrid import CandidateError, compare, own_process, recipe
+from d2lhybrid.measure.comparison import least_launches
+
+ONE = "def one():\n    return lambda: 1\n"
+QUICK = {"time_limit": 0.06}
+
+
+@pytest.fixture
+def notes(tmp_path):
+    """A file where a program can note its process: its path and what is in it."""
+    path = tmp_path / "notes"
+
+    def noting(source):
+        return f"import os\nopen({str(path)!r}, 'a').write(f'{{os.getpid()}}\\n')\n{source}"
+
+    def noted():
+        return [int(line) for line in path.read_text().split()]
+
+    return noting, noted
+
+
+def all_have_ended(numbers):
+    def is_running(number):
+        return subprocess.run(["ps", "-p", str(number)], capture_output=True).returncode == 0
+
+    late = time.monotonic() + 5
+    while any(map(is_running, numbers)) and time.monotonic() < late:
+        time.sleep(0.05)
+    return not any(map(is_running, numbers))
+
+
+def test_candidates_of_both_kinds_can_be_compared():
+    def double(numbers):
+        return [2 * number for number in numbers]
+
+    program = "def twice(numbers):\n    return lambda: [2 * number for number in numbers]\n"
+    candidates = {
+        "ready": double,
+        "built": recipe(lambda: double),
+        "program": own_process(program),
+    }
+    result = compare(candidates, [1.0, 2.0, 3.0], **QUICK)
+    assert list(result) == ["ready", "built", "program"]
+    assert [result[label].price is None for label in result] == [True, False, False]
+    assert len(result.launches) == 1
+
+
+def test_arguments_are_sent_and_results_checked():
+    program = "def shift(n, *, step=1):\n    return lambda: n + step\n"
+    candidates = {"a": own_process(program), "b": own_process(program.replace("=1", "=2"))}
+    with pytest.raises(ValueError, match="'b' does not return what 'a' returns: 7 against 6"):
+        compare(candidates, 5, **QUICK)
+    assert len(compare(candidates, 5, check=False, **QUICK)) == 2
+
+
+def test_every_launch_starts_every_program(notes):
+    noting, noted = notes
+    program = own_process(noting(ONE))
+    result = compare({"a": program, "b": program}, launches=6, **QUICK)
+    assert len(result.launches) == 6
+    assert len(set(noted())) == 12
+    assert os.getpid() not in noted()
+    assert all_have_ended(noted())
+    assert result.complete
+    assert all(timings["b"].first for timings in result.launches)
+    assert result["b"].low > 0
+
+
+def test_progress_tells_the_launch_and_the_time_left():
+    said = []
+    program = own_process(ONE)
+    compare({"a": program, "b": program}, launches=6, progress=said.append, **QUICK)
+    assert said[0] == "launch 1 of 6: starting a"  # nobody can say how long it takes
+    assert "launch 1 of 6: warming up b" in said
+    assert "launch 1 of 6: 0 s of 0 s" in said
+    assert any(re.fullmatch(r"launch 2 of 6, about \d+ s left: starting a", s) for s in said)
+    assert any(re.fullmatch(r"launch 6 of 6, about \d+ s left: warming up a", s) for s in said)
+    assert said[-1] == ""
+    said.clear()
+    compare({"a": program, "b": program}, progress=said.append, **QUICK)
+    assert said[0] == "starting a"
+
+
+FAILS_LATER = """
+import os
+
+def one():
+    if os.path.exists({path!r}):
+        raise RuntimeError("the second time")
+    open({path!r}, "w").close()
+    return lambda: 1
+"""
+
+
+def test_a_program_that_fails_in_a_later_launch_ends_it(tmp_path, notes):
+    noting, noted = notes
+    program = noting(FAILS_LATER.format(path=str(tmp_path / "here")))
+    candidates = {"a": own_process(noting(ONE)), "b": own_process(program)}
+    left_out = []
+    with pytest.raises(CandidateError, match="candidate 'b' raised RuntimeError: the second time"):
+        compare(candidates, launches=6, on_error=left_out.append, **QUICK)
+    assert left_out == []  # it was not left out of what is there
+    assert len(noted()) == 4
+    assert all_have_ended(noted())
+
+
+@pytest.mark.parametrize("fails", ["1 / 0\n", "def one():\n    1 / 0\n"])
+def test_a_program_that_fails_at_the_start_can_be_left_out(notes, fails):
+    noting, noted = notes
+    broken = own_process(noting(fails + ONE.replace("one", "_" if "def" in fails else "one")))
+    candidates = {"a": own_process(noting(ONE)), "b": broken, "c": own_process(noting(ONE))}
+    left_out = []
+    result = compare(candidates, launches=7, on_error=left_out.append, **QUICK)
+    assert list(result) == ["a", "c"]
+    assert [error.label for error in left_out] == ["b"]
+    assert result.error == 0.04  # as if b had never been there
+    assert len(noted()) == 3 + 6 * 2  # b is not started again
+    with pytest.raises(CandidateError, match="candidate 'b' raised ZeroDivisionError"):
+        compare(candidates, baseline="b", launches=7, on_error=left_out.append, **QUICK)
+    del candidates["c"]
+    with pytest.raises(ValueError, match="nothing is left to compare with 'a'"):
+        compare(candidates, launches=6, on_error=left_out.append, **QUICK)
+    assert all_have_ended(noted())
+
+
+def test_building_counts_in_the_total():
+    slow = "import time\ndef one():\n    time.sleep(0.05)\n    return lambda: 1\n"
+    candidates = {"a": own_process(ONE), "b": own_process(slow)}
+    b = compare(candidates, launches=6, calls=10, **QUICK)["b"]
+    assert b.total.time >= 0.05
+    assert b.total.verdict == "slower"
+    assert b.built_in == "cold process"
+
+
+@pytest.mark.parametrize(
+    ("candidates", "options", "error", "message"),
+    [
+        ("ab", {"launches": 5}, ValueError, "^5 launches give no 95 % interval for 2 .* takes 6$"),
+        ("abc", {"launches": 6}, ValueError, "^6 launches give no 95 % interval for 3 .* takes 7$"),
+        ("ab", {"launches": 0}, ValueError, "^launches must be a whole number, 1 or more, not 0$"),
+        ("ab", {"launches": 6.0}, ValueError, "^launches must be a whole number, .* not 6.0$"),
+        ("ab", {"launches": 6, "calls": 0}, ValueError, "^calls must be a whole number, .* not 0$"),
+        ("ab", {"launches": 6, "calls": "9"}, ValueError, "^calls must be .*, not '9'$"),
+        ("ab", {"calls": 9}, ValueError, "^calls needs launches: the total is measured once in"),
+        ("af", {"launches": 6}, TypeError, "^only programs can be launched .*; 'f' is not one"),
+    ],
+)
+def test_launches_that_give_no_answer_are_refused(candidates, options, error, message):
+    kinds = {label: own_process(ONE) for label in candidates} | {"f": lambda: 1}
+    with pytest.raises(error, match=message):
+        compare({label: kinds[label] for label in candidates}, **options)
+
+
+def test_the_more_candidates_the_more_launches():
+    assert [least_launches(others) for others in (1, 2, 3, 4, 10)] == [6, 7, 8, 8, 9]

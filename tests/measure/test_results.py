@@ -1,0 +1,146 @@
+"""Several launches: their interval, what scatters within and between them, prices and totals."""
+
+import json
+from math import e, inf, sqrt
+
+import pytest
+from measure_helpers import launched, steady
+
+from d2lhybrid import Comparison
+from d2lhybrid.measure.timing import Timing
+from d2lhybrid.measure.verdict import FASTER, SLOWER, UNCLEAR
+
+SPEEDUPS = [1.25, 1.0, 4.0, 2.0, 1.6, 5.0, 8.0, 2.5, 10.0]  # sorted: 1 1.25 1.6 2 2.5 4 5 8 10
+
+
+def with_speedups(speedups, others=("b",), **more):
+    return launched(
+        [{"a": steady(1.0)} | {label: steady(1 / s, **more) for label in others} for s in speedups]
+    )
+
+
+@pytest.mark.parametrize(
+    ("speedups", "others", "low", "speedup", "high"),
+    [
+        (SPEEDUPS, "b", 1.25, 2.5, 8.0),  # 9 launches: all but the extremes
+        (SPEEDUPS, "bc", 1.0, 2.5, 10.0),  # two candidates: each interval is wider
+        (SPEEDUPS[:6], "b", 1.0, 1.8, 5.0),  # 6 launches: from the least to the most
+        (SPEEDUPS[:5], "b", 0.0, 1.6, inf),  # an interrupted run: too few
+    ],
+)
+def test_launches_give_an_interval_by_their_order(speedups, others, low, speedup, high):
+    result = with_speedups(speedups, others)["b"]
+    assert result.low == pytest.approx(low)
+    assert result.speedup == pytest.approx(speedup, rel=0.01)
+    assert result.high == pytest.approx(high)
+    assert result.worth == len(speedups)
+
+
+def test_the_intervals_of_all_candidates_hold_together():
+    assert with_speedups(SPEEDUPS).error == 0.04
+    assert with_speedups(SPEEDUPS, others="bcde").error == 0.01
+
+
+def test_one_odd_launch_changes_no_verdict():
+    assert with_speedups([1.2] * 8 + [0.5])["b"].verdict == FASTER
+    assert with_speedups([0.8] * 8 + [2.0])["b"].verdict == SLOWER
+    assert with_speedups([1.2] * 7 + [0.5] * 2)["b"].verdict == UNCLEAR
+
+
+def scattered(logs):
+    """A timing whose speed-ups over one of 1 s have these logarithms."""
+    times = tuple(e**-value for value in logs)
+    return Timing(times, times, calls=1, warmup=())
+
+
+def test_scatter_within_launches_is_not_scatter_between_them():
+    rounds = [-0.03, -0.02, -0.01, 0.01, 0.02, 0.03]
+    within = launched([{"a": steady(1.0), "b": scattered(rounds)}] * 6)["b"]
+    assert within.within == pytest.approx(0.03)
+    assert within.between == pytest.approx(0)
+    different = [{"a": steady(1.0), "b": scattered([value] * 6)} for value in rounds]
+    between = launched(different)["b"]
+    assert between.within == pytest.approx(0)
+    assert between.between == pytest.approx(2 * 0.01 * sqrt(28 / 5))
+    text = str(launched(different))
+    assert "b scatters by 0.0% within a launch, and by 4.7% between launches" in text
+
+
+def test_a_single_launch_has_no_scatter_between():
+    result = with_speedups([2.0])["b"]
+    assert result.within is None
+    assert result.between is None
+    assert result.break_even_low is None
+
+
+def test_the_noise_floor_comes_from_all_launches():
+    def base(ratio):
+        return Timing((1.0,) * 6, (ratio,) * 6, calls=1, warmup=())
+
+    ratios = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05]
+    launches = [{"a": base(ratio), "b": base(ratio)} for ratio in ratios]
+    assert launched(launches).noise_floor == pytest.approx(0.05)
+
+
+def with_prices(prices, **more):
+    """A call of b saves one second of two."""
+    return launched([{"a": steady(2.0), "b": steady(1.0, build=p)} for p in prices], **more)
+
+
+def test_the_break_even_has_an_interval():
+    result = with_prices([50.0, 10.0, 80.0, 30.0, 20.5, 60.0, 70.0, 90.0, 40.0])
+    b = result["b"]
+    assert (b.break_even_low, b.break_even, b.break_even_high) == (21, 50, 80)
+    assert b.price == 50
+    row = next(line for line in str(result).splitlines() if "50.00 s" in line)
+    assert " ".join(row.split()) == "b in a cold process 50.00 s 50 calls 21 to 80"
+
+
+def test_what_is_not_sure_to_be_faster_does_not_pay():
+    slower = launched([{"a": steady(1.0), "b": steady(2.0, build=3.0)}] * 9)
+    assert slower["b"].break_even is None
+    assert "never" in str(slower)
+    unclear = with_speedups([1.2] * 7 + [0.5] * 2, build=3.0)
+    assert unclear["b"].break_even is None
+    assert "no clear gain" in str(unclear)
+
+
+@pytest.mark.parametrize(
+    ("calls", "speedup", "verdict"), [(1, 2 / 11, SLOWER), (10, 1, UNCLEAR), (90, 1.8, FASTER)]
+)
+def test_the_total_is_judged_with_the_building(calls, speedup, verdict):
+    prices = [10.0] * 9 if verdict != UNCLEAR else [8.0, 9.0, 10.0, 10.0, 10.0, 10.0, 11.0, 12.0]
+    result = with_prices(prices, calls=calls)
+    total = result["b"].total
+    assert result["b"].verdict == FASTER
+    assert total.speedup == pytest.approx(speedup)
+    assert total.verdict == verdict
+    assert total.time == pytest.approx(10 + calls)
+    assert f"{calls} calls" in str(result)
+    assert result["a"].total.time == 2 * calls
+
+
+def test_without_a_number_of_calls_there_is_no_total():
+    result = with_prices([10.0] * 9)
+    assert result["b"].total is None
+
+
+def test_several_launches_can_be_written_and_read():
+    result = with_prices([10.0, 20.0, 30.0, 40.0, 50.0, 60.0], calls=20)
+    read = Comparison.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert read == result
+    assert str(read) == str(result)
+    assert len(read.launches) == 6
+
+
+def test_what_versions_without_launches_wrote_can_be_read():
+    result = with_prices([10.0])
+    data = json.loads(json.dumps(result.to_dict()))
+    (data["timings"],) = data.pop("launches")
+    del data["calls"]
+    assert Comparison.from_dict(data) == result
+
+
+def test_the_text_counts_launches_and_rounds():
+    text = str(with_speedups(SPEEDUPS))
+    assert "9 launches, 54 rounds in 1.00 s" in text
