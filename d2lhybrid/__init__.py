@@ -14,7 +14,7 @@ _NAMES = {
     "bench": "compare_ways",
     "book": "Benchmark Timer cpu gpu num_gpus try_all_gpus try_gpu",
     "dataflow": "data_flow",
-    "frameworks": "synchronize",
+    "frameworks": "FrameworkNotFound import_framework synchronize",
     "frameworks.pytorch": "reset_compiler",
     "hybrid.codegen": "PRELUDE c_source python_function python_source",
     "hybrid.compiler": "hybridize",

@@ -11,7 +11,11 @@ from .book import (
     try_gpu as try_gpu,
 )
 from .dataflow import data_flow as data_flow
-from .frameworks import synchronize as synchronize
+from .frameworks import (
+    FrameworkNotFound as FrameworkNotFound,
+    import_framework as import_framework,
+    synchronize as synchronize,
+)
 from .frameworks.pytorch import reset_compiler as reset_compiler
 from .hybrid.codegen import (
     PRELUDE as PRELUDE,

@@ -11,16 +11,25 @@ special:
     compilations()      how many programs it has compiled, found in its cache, and not found there
     ways(net)           how it runs a PyTorch network: label -> a function that builds a callable,
                         from a tensor (n, inputs) to a result (n, outputs)
+    prepare()           a context manager in which it is imported: what makes it quiet, what it
+                        lacks
+    SYSTEMS             the systems that have wheels of it, as `this_system()` calls them; without
+                        it, all have
 
-This module asks them of every framework that is loaded, and loads none itself, except NumPy in
-`to_numpy`; only `ways` asks all that are installed. Used in notebooks 04 to 09.
+This module asks them of every framework that is loaded, and loads none itself, except in
+`import_framework`, and NumPy in `to_numpy`; only `ways` asks all that are installed. Used in
+notebooks 04 to 13.
 """
 
+import os
+import platform
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 # As Python imports it -> its file in this folder, or None where its version is all we mention.
@@ -30,9 +39,91 @@ FRAMEWORKS = {
     "onnxruntime": "onnxruntime",
     "jax": "jax",
     "mxnet": "mxnet",
-    "tensorflow": None,
-    "paddle": None,
+    "tensorflow": "tensorflow",
+    "paddle": "paddle",
 }
+# Read by the frameworks when they are loaded, or by JAX at its first operation.
+THREADS = [
+    "OMP_NUM_THREADS",  # PyTorch, MXNet, PaddlePaddle
+    "OPENBLAS_NUM_THREADS",  # NumPy
+    "MKL_NUM_THREADS",
+    "TF_NUM_INTRAOP_THREADS",  # TensorFlow
+    "TF_NUM_INTEROP_THREADS",
+    "NPROC",  # JAX
+]
+
+
+class FrameworkNotFound(ImportError):
+    """A framework is not installed. `name` is its name, as it is imported.
+
+    A notebook shows the two lines of the message and no traceback, and *Run All* ends there.
+    """
+
+    def __init__(self, name: str, advice: str):
+        super().__init__(f"This needs {name}, which is not installed.\n{advice}", name=name)
+
+    def _render_traceback_(self):  # IPython asks for this
+        return str(self).splitlines()
+
+
+def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
+    """Import a framework and return it. It prints nothing that is not about your program.
+
+        mx = import_framework("mxnet", threads=1)
+
+    Do it before you import anything else, and use one framework in a process: some pairs of them
+    crash, and settings of one change another.
+
+    Args:
+        name: As Python imports it, such as "mxnet", "tensorflow", "paddle" or "jax".
+        threads: How many threads it may use; by default its own choice. Where there are more
+            threads than free cores, they wait for each other, and measured times mean little.
+
+    Raises:
+        FrameworkNotFound: If it is not installed. The message says how to get it, or that there
+            is none for this system.
+        RuntimeError: If it is too late to set `threads`, because it is loaded already.
+        ValueError: For a framework that is not in the table.
+    """
+    if name not in FRAMEWORKS:
+        known = ", ".join(FRAMEWORKS)
+        raise ValueError(f"there is no framework {name!r} here; there are: {known}")
+    if name not in sys.modules and not find_spec(name):
+        raise FrameworkNotFound(name, advice(name))
+    if threads is not None:
+        limit_threads(name, threads)
+    prepare = _function(FRAMEWORKS[name], "prepare") or nullcontext
+    with prepare():
+        return import_module(name)
+
+
+def limit_threads(name, threads):
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise ValueError(f"threads must be a whole number, 1 or more, not {threads!r}")
+    wanted = dict.fromkeys(THREADS, str(threads))
+    if name in sys.modules and not wanted.items() <= os.environ.items():
+        raise RuntimeError(
+            f"{name} is loaded already, and reads its number of threads only then; restart the "
+            "kernel, and call import_framework first"
+        )
+    os.environ |= wanted
+
+
+def advice(name: str) -> str:
+    """How to get a framework that is not installed, in one line."""
+    if this_system() in (_function(FRAMEWORKS[name], "SYSTEMS") or [this_system()]):
+        python = "py" if os.name == "nt" else "python3"
+        return (
+            f"To get it, run this in the folder of the course: {python} course.py frameworks {name}"
+        )
+    return (
+        f"There is none for {this_system()}. Read the stored page, or open the notebook on Colab."
+    )
+
+
+def this_system() -> str:
+    """The system and the processor, such as "Linux x86_64", "Darwin arm64", "Windows AMD64"."""
+    return f"{platform.system()} {platform.machine()}"
 
 
 def synchronize() -> None:
@@ -103,5 +194,5 @@ def _functions(question: str) -> Iterator[Callable]:
 
 
 @cache  # `compare` asks in every block
-def _function(file: str, question: str) -> Callable | None:
+def _function(file: str, question: str) -> Any:
     return getattr(import_module(f".{file}", __name__), question, None)

@@ -1,4 +1,54 @@
-"""MXNet, the framework in which the book's section was first written."""
+"""MXNet, the framework in which the book's section was first written. See notebook 10.
+
+Version 1.9.1, of 2022, is its last. It asks for names that NumPy has dropped since, so NumPy is
+lent them for as long as the import takes.
+"""
+
+import math
+import re
+import sys
+import warnings
+from contextlib import contextmanager
+from importlib.util import find_spec
+from types import ModuleType
+from unittest.mock import patch
+
+SYSTEMS = ["Linux x86_64", "Linux aarch64", "Darwin x86_64"]
+
+# Of the functions, MXNet wants nothing but the names.
+FUNCTIONS = "alltrue in1d mirr msort npv pmt ppmt product pv rate round_ sometrue trapz"
+GONE = dict.fromkeys(FUNCTIONS.split()) | {"NAN": math.nan, "NaN": math.nan, "Inf": math.inf}
+GONE |= {"PINF": math.inf, "NINF": -math.inf, "PZERO": 0.0, "NZERO": -0.0}
+
+
+@contextmanager
+def prepare():
+    import numpy
+
+    lent = {name: value for name, value in GONE.items() if not hasattr(numpy, name)}
+    stand_ins = {} if find_spec("distutils") else distutils()
+    sys.modules |= stand_ins
+    try:
+        with patch.multiple(numpy, create=True, **lent), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
+    finally:
+        for name in stand_ins:
+            del sys.modules[name]
+
+
+def distutils():
+    """Stand-ins for `distutils`, gone in Python 3.12: MXNet only compares versions with it."""
+    version = ModuleType("distutils.version")
+    version.LooseVersion = version.StrictVersion = lambda text: re.findall(r"\d+", text)
+    return {"distutils": ModuleType("distutils"), "distutils.version": version}
+
+
+def synchronize():
+    """Wait for MXNet's engine, which computes in threads of its own, on a CPU, too."""
+    import mxnet
+
+    mxnet.nd.waitall()
 
 
 def to_numpy(array):
