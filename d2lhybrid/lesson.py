@@ -12,14 +12,15 @@ from typing import Any
 
 
 @contextmanager
-def raises(*expected: type[BaseException], show_calls: bool = False):
+def raises(*expected: type[BaseException], show_calls: bool = False, line: int | None = None):
     """Run a block that must fail, and print how it failed, so that the notebook goes on.
 
         with raises(TypeError):
             1 + "1"
 
     prints `TypeError: unsupported operand type(s) for +: 'int' and 'str'`. With `show_calls`,
-    the line that failed in each function on the way is printed above it, outermost first.
+    the line that failed in each function on the way is printed above it, outermost first. With
+    `line`, only that line of a long message is printed: 0 is the first, -1 the last.
     Another type of error passes through; no error at all is an AssertionError.
     """
     try:
@@ -30,8 +31,9 @@ def raises(*expected: type[BaseException], show_calls: bool = False):
                 # IPython 7 calls the frame of a cell "<cell line: 1>"
                 name = "<module>" if call.name.startswith("<cell line") else call.name
                 print(f"in {name}: {call.line or '(no source line known)'}")
-        for line in f"{type(error).__name__}: {error}".splitlines():
-            print(textwrap.fill(line, 88, break_long_words=False, break_on_hyphens=False))
+        message = str(error) if line is None else (str(error).splitlines() or [""])[line]
+        for text in f"{type(error).__name__}: {message}".splitlines():
+            print(textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False))
     else:
         names = " or ".join(one.__name__ for one in expected)
         raise AssertionError(f"{names} was expected here, and nothing was raised")

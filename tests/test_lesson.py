@@ -34,6 +34,16 @@ def test_raises_shows_who_called_whom(capsys):
     assert lines[-1].startswith("TypeError: ")
 
 
+def test_raises_prints_one_line_of_a_long_message(capsys):
+    for line in (0, -1):
+        with raises(ValueError, line=line):
+            raise ValueError("in user code:\n    File /somewhere\n\nthe cause")
+    with raises(NotImplementedError, line=0):
+        raise NotImplementedError
+    said = "ValueError: in user code:\nValueError: the cause\nNotImplementedError: \n"
+    assert capsys.readouterr().out == said
+
+
 def test_raises_says_where_there_is_no_source(capsys):
     with raises(ZeroDivisionError, show_calls=True):
         exec(compile("1 / 0", "", "exec"))

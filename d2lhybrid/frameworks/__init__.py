@@ -151,6 +151,9 @@ def state() -> dict[str, Any]:
     found = {}
     for ask in _functions("state"):
         found = ask() | found  # where two have the same setting, the first in the table counts
+    limits = {os.environ.get(name, "") for name in THREADS}
+    if len(limits) == 1 and (limit := limits.pop()).isdecimal():
+        found.setdefault("threads", int(limit))  # set by `import_framework` or `own_process`
     return found
 
 

@@ -51,5 +51,11 @@ def synchronize():
     mxnet.nd.waitall()
 
 
+def state():
+    import mxnet
+
+    return {"gradients": mxnet.autograd.is_recording()}
+
+
 def to_numpy(array):
     return array.asnumpy() if hasattr(array, "asnumpy") else None

@@ -20,6 +20,7 @@ def session(net):
         dynamic_shapes=({0: torch.export.Dim("batch")},),
     )
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
     # Threads that wait for work by asking all the time would slow down the others' blocks.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     running = onnxruntime.InferenceSession(program.model_proto.SerializeToString(), options)

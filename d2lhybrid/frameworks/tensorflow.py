@@ -11,10 +11,24 @@ SYSTEMS = ["Linux x86_64", "Linux aarch64", "Darwin arm64", "Windows AMD64"]
 def prepare():
     # Reports on processor, GPU and compiler, which C++ prints; errors become Python's all the same.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    yield
+    with silent_c():
+        yield
     import tensorflow
 
     tensorflow.get_logger().setLevel("ERROR")  # advice on retracing, with addresses in memory
+
+
+@contextmanager
+def silent_c():
+    """A block in which C writes nothing to stderr. One report on oneDNN has no level."""
+    before = os.dup(2)
+    try:
+        with open(os.devnull, "w") as nothing:
+            os.dup2(nothing.fileno(), 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
 
 
 def to_numpy(array):

@@ -1,0 +1,215 @@
+"""Frameworks are imported quietly, or the reader learns in two lines how to get them."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from importlib.util import find_spec
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from d2lhybrid import FrameworkNotFound, frameworks, import_framework
+
+OTHERS = ["mxnet", "tensorflow", "paddle", "jax"]
+
+
+@pytest.fixture(autouse=True)
+def same_environment_after_the_test(monkeypatch):
+    for name in frameworks.THREADS:
+        monkeypatch.setenv(name, "")  # so that it is put back
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def made_up(monkeypatch, tmp_path):
+    """A framework that can be imported but is not, and what its file says of it."""
+    (tmp_path / "made_up.py").write_text("import os; seen = dict(os.environ)")
+    monkeypatch.syspath_prepend(tmp_path)
+    knowledge = SimpleNamespace()
+    monkeypatch.setitem(frameworks.FRAMEWORKS, "made_up", "made_up")
+    monkeypatch.setitem(sys.modules, "d2lhybrid.frameworks.made_up", knowledge)
+    frameworks._function.cache_clear()
+    yield knowledge
+    sys.modules.pop("made_up", None)
+    frameworks._function.cache_clear()
+
+
+@pytest.fixture
+def missing(made_up, monkeypatch):
+    monkeypatch.setattr(frameworks, "find_spec", lambda name: None)
+    return made_up
+
+
+def test_what_is_missing_and_how_to_get_it(missing):
+    with pytest.raises(FrameworkNotFound) as caught:
+        import_framework("made_up")
+    assert isinstance(caught.value, ImportError)
+    assert caught.value.name == "made_up"
+    first, second = str(caught.value).splitlines()
+    assert first == "This needs made_up, which is not installed."
+    assert "course.py frameworks made_up" in second
+
+
+def test_where_there_is_none_for_this_system(missing, monkeypatch):
+    missing.SYSTEMS = ["Plan9 sparc"]
+    monkeypatch.setattr(frameworks, "this_system", lambda: "Darwin arm64")
+    with pytest.raises(FrameworkNotFound, match=r"\nThere is none for Darwin arm64\. .*Colab"):
+        import_framework("made_up")
+    missing.SYSTEMS.append("Darwin arm64")
+    frameworks._function.cache_clear()
+    with pytest.raises(FrameworkNotFound, match=r"course\.py frameworks made_up"):
+        import_framework("made_up")
+
+
+def test_a_notebook_shows_these_two_lines_and_no_traceback(missing, monkeypatch):
+    shell, shown = InteractiveShell(), []
+    monkeypatch.setattr(shell, "_showtraceback", lambda *args: shown.append(args[2]))
+    shell.run_cell("from d2lhybrid import import_framework\nimport_framework('made_up')")
+    shell.history_manager.end_session()
+    assert [len(lines) for lines in shown] == [2]
+    assert shown[0][0] == "This needs made_up, which is not installed."
+
+
+def test_threads_are_set_before_the_import(made_up):
+    loaded = import_framework("made_up", threads=3)
+    assert {loaded.seen[name] for name in frameworks.THREADS} == {"3"}
+    assert frameworks.state()["threads"] == 3 or "torch" in sys.modules
+    assert import_framework("made_up", threads=3) is loaded  # the cell is run once more
+    assert import_framework("made_up") is loaded
+    with pytest.raises(RuntimeError, match="loaded already"):
+        import_framework("made_up", threads=2)
+    assert os.environ["OMP_NUM_THREADS"] == "3"
+
+
+def test_without_a_number_of_threads_the_framework_chooses(made_up):
+    loaded = import_framework("made_up")
+    assert not loaded.seen.keys() & set(frameworks.THREADS)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.0, "1", True])
+def test_a_number_of_threads_that_is_none(made_up, threads):
+    with pytest.raises(ValueError, match="whole number, 1 or more"):
+        import_framework("made_up", threads=threads)
+    assert "made_up" not in sys.modules
+
+
+def test_a_framework_that_is_not_in_the_table():
+    with pytest.raises(ValueError, match=r"'theano'.* there are: torch, .*jax"):
+        import_framework("theano")
+
+
+def test_the_limits_are_those_of_a_program_in_a_process_of_its_own():
+    from d2lhybrid.measure import processes
+
+    assert processes.THREADS == frameworks.THREADS
+
+
+def test_numpy_is_lent_what_mxnet_asks_for_and_gets_it_taken_back(monkeypatch):
+    import numpy
+
+    from d2lhybrid.frameworks import mxnet
+
+    monkeypatch.setattr(mxnet, "find_spec", lambda name: None)  # as if in Python 3.12
+    for name in ("distutils", "distutils.version"):
+        monkeypatch.setitem(sys.modules, name, ModuleType("before"))
+        monkeypatch.delitem(sys.modules, name)
+    before = set(dir(numpy))
+
+    def fail():
+        sys.modules["imported_meanwhile"] = ModuleType("imported_meanwhile")
+        from distutils.version import LooseVersion
+
+        assert LooseVersion("1.10") > LooseVersion("1.9")
+        assert [name for name in mxnet.GONE if not hasattr(numpy, name)] == []
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), mxnet.prepare():
+        fail()
+    assert sys.modules.pop("imported_meanwhile")
+    assert set(dir(numpy)) == before
+    assert "distutils" not in sys.modules
+
+
+def said_by(code, **environment):
+    """What a fresh process prints to stdout; it must print nothing to stderr."""
+    done = subprocess.run(
+        [sys.executable, "-W", "default", "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONWARNINGS"} | environment,
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    return done.stdout
+
+
+PROGRAMS = {  # each compiles something, which is when C code likes to report
+    "mxnet": """
+        from mxnet import np, npx
+        from mxnet.gluon import nn
+        npx.set_np()
+        net = nn.Dense(2)
+        net.initialize()
+        net.hybridize()
+        array, other, lazy = np.ones((2, 3)), np.ones((2, 3)) * 2, np.ones((2000, 2000))
+        net(array)
+        for _ in range(5):
+            lazy = np.dot(lazy, lazy / 1000)
+        """,
+    "tensorflow": """
+        import tensorflow
+        array, other = tensorflow.ones((2, 3)), tensorflow.Variable(tensorflow.ones((2, 3)) * 2)
+        tensorflow.function(lambda x: x + 1, jit_compile=True)(array)
+        numbered = tensorflow.function(lambda x, y: x + y)
+        for number in range(9):
+            numbered(array, number)
+        assert frameworks.name_of(array.device) == "cpu", array.device
+        """,
+    "paddle": """
+        import paddle
+        array, other = paddle.ones((2, 3)), paddle.ones((2, 3)) * 2
+        array.stop_gradient = False
+        for whole in (True, False):
+            paddle.jit.to_static(paddle.nn.Linear(3, 2), full_graph=whole)(array)
+        half = paddle.ones((2, 3), "bfloat16")
+        assert difference(half, array) == "", difference(half, array)
+        import logging
+        logging.getLogger("mine").info("nobody asked for this")
+        """,
+    "jax": """
+        import jax
+        jax._src.hardware_utils.has_visible_nvidia_gpu = lambda: True
+        array, other = jax.numpy.ones((2, 3)), jax.numpy.ones((2, 3)) * 2
+        jax.jit(lambda x: x + 1)(array)
+        lazy = jax.numpy.ones((2000, 2000))
+        for _ in range(5):
+            lazy = lazy @ lazy / 1000
+        small = array + 1  # its own result is soon there
+        assert not lazy.is_ready()
+        frameworks.synchronize()
+        assert lazy.is_ready()
+        """,
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_framework_is_quiet_and_its_arrays_are_compared(name):
+    if not find_spec(name):
+        pytest.skip(f"{name} is not installed")
+    said = said_by(
+        f"""
+        from d2lhybrid import difference, frameworks, import_framework
+        module = import_framework({name!r}, threads=1)
+        {textwrap.indent(textwrap.dedent(PROGRAMS[name]), " " * 8).lstrip()}
+        assert module.__name__ == {name!r}
+        assert difference(array, [[1.0] * 3] * 2) != ""  # a list is not an array
+        import numpy
+        assert difference(array, numpy.ones((2, 3), "float32")) == ""
+        assert "difference is 1" in difference(array, other)
+        assert frameworks.state()["threads"] == 1, frameworks.state()
+        frameworks.synchronize()
+        print(frameworks.versions()[{name!r}])
+        """
+    )
+    assert said[0].isdecimal()
