@@ -40,7 +40,7 @@ def test_raises_prints_one_line_of_a_long_message(capsys):
             raise ValueError("in user code:\n    File /somewhere\n\nthe cause")
     with raises(NotImplementedError, line=0):
         raise NotImplementedError
-    said = "ValueError: in user code:\nValueError: the cause\nNotImplementedError: \n"
+    said = "ValueError: in user code:\nValueError: the cause\nNotImplementedError:\n"
     assert capsys.readouterr().out == said
 
 

@@ -32,7 +32,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-# As Python imports it -> its file in this folder, or None where its version is all we mention.
+# As Python imports it -> its file in this folder.
 FRAMEWORKS = {
     "torch": "pytorch",
     "numpy": "numpy",
@@ -183,7 +183,7 @@ def ways(net: Any) -> dict[str, Callable[[], Callable]]:
     """Every installed way to run a PyTorch network: label -> what builds it."""
     found = {}
     for name, file in FRAMEWORKS.items():
-        if file and find_spec(name):
+        if find_spec(name):
             find = _function(file, "ways")
             found |= find(net) if find else {}
     return found
@@ -192,7 +192,7 @@ def ways(net: Any) -> dict[str, Callable[[], Callable]]:
 def _functions(question: str) -> Iterator[Callable]:
     """The functions of that name, of the frameworks that are loaded."""
     for name, file in FRAMEWORKS.items():
-        if file and sys.modules.get(name) and (function := _function(file, question)):
+        if sys.modules.get(name) and (function := _function(file, question)):
             yield function
 
 

@@ -40,8 +40,13 @@ def prepare():
 def distutils():
     """Stand-ins for `distutils`, gone in Python 3.12: MXNet only compares versions with it."""
     version = ModuleType("distutils.version")
-    version.LooseVersion = version.StrictVersion = lambda text: re.findall(r"\d+", text)
+    version.LooseVersion = version.StrictVersion = numbers
     return {"distutils": ModuleType("distutils"), "distutils.version": version}
+
+
+def numbers(version):
+    """The numbers of a version: of "1.10.0rc1", 1, 10, 0 and 1."""
+    return [*map(int, re.findall(r"\d+", version))]
 
 
 def synchronize():
