@@ -2,7 +2,9 @@
 the folder that the environment variable D2LHYBRID_VENV names.
 
 python3 course.py read                  open JupyterLab at the first notebook, on copies in work/
-python3 course.py check [ARGUMENTS]     run every test and every notebook cell (pytest)
+python3 course.py check [ARGUMENTS]     run every test and every notebook cell (pytest);
+                                        --part 2 runs the notebooks of one part
+python3 course.py frameworks [NAMES]    install the frameworks of some notebooks, or those named
 python3 course.py slides [NOTEBOOKS]    make a deck of slides of each notebook, in slides/
 python3 course.py handout [NOTEBOOKS]   copy notebooks without solutions and outputs to handout/;
                                         --solutions keeps the solutions, --html makes web pages
@@ -48,8 +50,8 @@ def main(command="", *arguments):
             "The course runs on Python 3.11, 3.12 or 3.13, and this is {}.{}. Install one of "
             "them, and start this command with it.".format(*sys.version_info)
         )
-    commands = (read, check, slides, handout, refresh, contents, glossary, address, run_notebooks)
-    for function in commands:
+    commands = (read, check, frameworks, slides, handout, refresh, contents, glossary, address)
+    for function in (*commands, run_notebooks):
         if function.__name__ == command:
             return function(*arguments)
     sys.exit(f"There is no command {command!r}.\n\n{__doc__}")
@@ -57,6 +59,13 @@ def main(command="", *arguments):
 
 def read():
     set_up()
+    # Those without a wheel for this system have been asked for once, and are not missed again.
+    wanted = [name for name in needed("frameworks") if not (VENV / f"made-from-{name}").exists()]
+    if missing := [name for name in wanted if not is_installed(name)]:
+        print(f"Some notebooks need {', '.join(missing)}. To install that, up to 700 MB more:")
+        python = "py" if os.name == "nt" else "python3"
+        print(f"    {python} course.py frameworks")
+        print("You can do so now, in another window.", flush=True)
     kernel = kernel_metadata()
     for path in course_notebooks():
         copy_to_work(path, kernel)
@@ -119,7 +128,9 @@ def kernel_metadata():
 
 
 def check(*arguments):
+    arguments = [*with_parts(arguments)]
     set_up()
+    add_frameworks(needed("frameworks", asked_for(arguments)))
     if not arguments:
         print(
             "This runs every test and every cell of every notebook. It takes 3 to 15 minutes on\n"
@@ -127,6 +138,88 @@ def check(*arguments):
             flush=True,
         )
     return run([VENV_PYTHON, "-m", "pytest", *arguments], cwd=ROOT)
+
+
+def with_parts(arguments):
+    """The arguments of a check, with the notebooks of a part in place of its number."""
+    parts = manifest()["parts"]
+    words = iter(arguments)
+    for word in words:
+        option, _, number = word.partition("=")
+        if option != "--part":
+            yield word
+            continue
+        number = number or next(words, "")
+        if number not in map(str, range(len(parts))):
+            names = ", ".join(f"{i} {part['title']['en']}" for i, part in enumerate(parts))
+            sys.exit(f"--part needs the number of a part, not {number!r}. The parts: {names}.")
+        for entry in parts[int(number)]["notebooks"]:
+            yield f"notebooks/{entry['name']}.ipynb"
+
+
+def asked_for(arguments):
+    """What course.toml says of the notebooks that a check runs: those named, or else all."""
+    paths = [ROOT / word.partition("::")[0] for word in arguments]
+    paths = [path.resolve() for path in paths if os.path.exists(path)]
+    entries = zip(course_entries(), course_notebooks(), strict=True)
+    return [
+        entry
+        for entry, notebook in entries
+        if not paths or any(path in (notebook, *notebook.parents) for path in paths)
+    ]
+
+
+def frameworks(*names):
+    known = framework_requirements()
+    for name in names:
+        if name not in known:
+            sys.exit(f"There is no framework {name!r} here. There are: {', '.join(known)}.")
+    set_up()
+    return add_frameworks(names or known)
+
+
+def add_frameworks(names):
+    """Install those of the frameworks that are missing, each by itself. Returns an exit status.
+
+    Where one can't be installed, the others are, and the check leaves out its notebook.
+    """
+    status = 0
+    for name in names:
+        options, requirements = framework_requirements()[name]
+        done, made = VENV / f"made-from-{name}", made_from("\n".join(requirements))
+        if done.is_file() and done.read_bytes() == made:
+            continue
+        print("Adding", name, "- once; it is large, so it may take some minutes.", flush=True)
+        if run([*pip_install(), *options, "-c", "requirements.txt", *requirements], cwd=ROOT):
+            print(f"{name} was not installed; see above. All else works without it.", flush=True)
+            status = 1
+            continue
+        if not is_installed(name):
+            print(f"There is no {name} for this system. All else works without it.", flush=True)
+        done.write_bytes(made)
+    return status
+
+
+@functools.cache
+def framework_requirements():
+    """name -> options and requirements for pip, of each block of requirements-frameworks.txt."""
+    found = {}
+    text = (ROOT / "requirements-frameworks.txt").read_text("utf-8")
+    for block in text.split("\n\n")[1:]:
+        name = re.match(r"# (\w+)", block)[1]
+        alone = re.findall(r"^#--no-deps (.+)", block, re.MULTILINE)
+        usual = re.findall(r"^[^#\n].*", block, re.MULTILINE)
+        found[name] = (["--no-deps"], alone) if alone else ([], usual)
+    return found
+
+
+def is_installed(name):
+    """Whether the environment has a package, by the name under which it is imported."""
+    find = "import sys, importlib.util; sys.exit(not importlib.util.find_spec(sys.argv[1]))"
+    try:
+        return subprocess.run([VENV_PYTHON, "-c", find, name], cwd=VENV).returncode == 0
+    except OSError:
+        return False
 
 
 def slides(*paths):
@@ -185,9 +278,11 @@ def answers(url):
 
 
 def refresh(*paths):
+    paths = notebooks(paths)
     set_up()
+    add_frameworks(needed("frameworks", asked_for(map(str, paths))))
     # The rest happens inside the environment, where nbclient is.
-    return run([VENV_PYTHON, __file__, "run_notebooks", *notebooks(paths)])
+    return run([VENV_PYTHON, __file__, "run_notebooks", *paths])
 
 
 def address(new=""):
@@ -277,10 +372,14 @@ def course_notebooks():
     return [NOTEBOOKS / f"{entry['name']}.ipynb" for entry in course_entries()]
 
 
-def needed(kind):
-    """The "commands" or the "packages" that some notebook needs, as course.toml names them."""
+def needed(kind, entries=None):
+    """What notebooks need, as course.toml names it: all of them, or those of the entries.
+
+    `kind` is "commands", "packages", "frameworks" or "colab".
+    """
     needs = manifest()["needs"]
-    names = [name for entry in course_entries() for name in entry["needs"]]
+    entries = course_entries() if entries is None else entries
+    names = [name for entry in entries for name in entry["needs"]]
     return list(dict.fromkeys(one for name in names for one in needs[name].get(kind, [])))
 
 
@@ -309,21 +408,24 @@ def set_up():
     make = [sys.executable, "-m", "venv", VENV]
     if os.path.lexists(VENV_PYTHON) and not version_inside():
         make.append("--clear")  # venv does not replace a Python that is there but no longer runs
-    install = [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
-    for step in (make, [*install, "-r", "requirements.txt", "-e", "."]):
+    for step in (make, [*pip_install(), "-r", "requirements.txt", "-e", "."]):
         if run(step, cwd=ROOT):
             sys.exit("That did not work; see above. Start this command again when it is mended.")
     done.write_bytes(made_from())
 
 
-def made_from():
+def pip_install():
+    return [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
+
+
+def made_from(more=""):
     """A digest of the requirements, of this folder and of the environment's Python version.
 
     The folder counts because a copied or moved environment imports the package from the old
     folder; the version, because an upgrade of the system may change the environment's Python.
     """
     files = [(ROOT / name).read_bytes() for name in ("requirements.txt", "pyproject.toml")]
-    content = b"\n".join([*files, os.fsencode(ROOT), version_inside()])
+    content = b"\n".join([*files, os.fsencode(ROOT), version_inside(), more.encode()])
     return hashlib.sha256(content).hexdigest().encode()
 
 

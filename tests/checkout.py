@@ -24,7 +24,8 @@ def files_in(folder):
 def copy_course(folder):
     """Copy the files that course.py reads or writes to a folder, and return it."""
     (folder / "notebooks").mkdir()
-    others = [ROOT / name for name in ("course.py", "course.toml", "requirements.txt")]
+    names = ["course.py", "course.toml", "requirements.txt", "requirements-frameworks.txt"]
+    others = [ROOT / name for name in names]
     for path in [*others, *course.files_with_address()]:
         (folder / path.relative_to(ROOT)).write_bytes(path.read_bytes())
     shutil.copytree(ROOT / "templates", folder / "templates")

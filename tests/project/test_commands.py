@@ -19,6 +19,8 @@ def test_help(copy, capsys):
 def test_check_is_pytest_and_read_is_jupyterlab(copy, monkeypatch, capsys):
     course, commands = load_course(copy), []
     monkeypatch.setattr(course, "set_up", lambda: commands.append("set up"))
+    monkeypatch.setattr(course, "add_frameworks", lambda names: None)
+    monkeypatch.setattr(course, "is_installed", lambda name: True)
     monkeypatch.setattr(course, "kernel_metadata", dict)
     monkeypatch.setattr(
         course.subprocess, "call", lambda command, cwd: commands.append(command) or 3
@@ -98,6 +100,7 @@ def test_after_ctrl_c_a_command_ends_in_its_own_time(copy, command, module):
     (copy / f"{module}.py").write_text(SLOW)
     start = (
         "import course, sys; course.set_up = lambda: None; course.VENV_PYTHON = sys.executable; "
+        "course.add_frameworks = lambda names: None; course.is_installed = lambda name: True; "
         "course.kernel_metadata = dict; course.answers = bool; course.print = lambda *a, **k: 0; "
         f"sys.exit(course.main({command!r}))"
     )
