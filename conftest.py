@@ -9,8 +9,10 @@ import re
 import tempfile
 import textwrap
 from base64 import b64decode
+from importlib.util import find_spec
 from io import BytesIO
 
+import nbval.kernel
 import pytest
 from nbval.plugin import IPyNbCell
 from PIL import Image, ImageChops
@@ -26,6 +28,22 @@ def pytest_ignore_collect(collection_path):
     own = {path.name for path in course.course_notebooks()}
     if collection_path.suffix == ".ipynb" and collection_path.name not in own:
         return True
+
+
+def pytest_collection_modifyitems(items):
+    """Leave out the notebooks whose framework is not installed; no kernel is started for them.
+
+    Where D2LHYBRID_COMPLETE is set, nothing may be left out: they are run, and fail.
+    """
+    if os.environ.get("D2LHYBRID_COMPLETE"):
+        return
+    for entry, path in zip(course.course_entries(), course.course_notebooks(), strict=True):
+        for name in course.needed("frameworks", [entry]):
+            if not find_spec(name):
+                left_out = pytest.mark.skip(reason=f"{name} is not installed")
+                for item in items:
+                    if item.path == path:
+                        item.add_marker(left_out)
 
 
 def pytest_configure(config):
@@ -47,17 +65,28 @@ def pytest_unconfigure(config):
     if reporter is None or status is None or config.option.collectonly:
         return  # a process of pytest-xdist, or nothing was run
     reports = [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
-    print(verdict(status, [one.nodeid for one in reports], config.invocation_params.args))
+    skipped = {
+        one.nodeid.partition(".ipynb::")[0].rpartition("/")[2]: one.longrepr[2]
+        for one in reporter.stats.get("skipped", ())
+        if ".ipynb::" in one.nodeid
+    }
+    failed = [one.nodeid for one in reports]
+    print(verdict(status, failed, config.invocation_params.args, skipped))
 
 
 def pytest_sessionfinish(session, exitstatus):
     session.config.exit_status = exitstatus
 
 
-def verdict(status, failed, arguments):
-    """The last line of a check: `ready`, or the notebooks and tests that failed."""
+def verdict(status, failed, arguments, left_out):
+    """The last line of a check: `ready`, or the notebooks and tests that failed.
+
+    `left_out` says of each notebook that was left out why.
+    """
     if status == pytest.ExitCode.OK:
-        return "ready, as far as was asked" if arguments else "ready"
+        ready = "ready, as far as was asked" if arguments else "ready"
+        reasons = [f"{name} ({why.removeprefix('Skipped: ')})" for name, why in left_out.items()]
+        return f"{ready}, but for {'; '.join(sorted(reasons))}" if reasons else ready
     places = {}
     for one in failed:  # such as "notebooks/04_torchscript.ipynb::Cell 7"
         file, _, test = one.partition("::")
@@ -110,6 +139,16 @@ def look_alike(one, other):
     return max(most for _, most in extremes) < 30  # of 255; matplotlib 3.10 and 3.11 differ by 24
 
 
+def start_as_for_a_reader(*args, start=nbval.kernel.start_new_kernel, **options):
+    """Start a kernel that shows what C code prints, as it does in JupyterLab.
+
+    Where it finds pytest's mark in its environment, ipykernel leaves that to the terminal.
+    """
+    env = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    return start(*args, env=env, **options)
+
+
+nbval.kernel.start_new_kernel = start_as_for_a_reader
 IPyNbCell.compare_outputs = compare_drawings
 IPyNbCell.format_output_compare = say_both_outputs
 IPyNbCell.__init__ = number_from_one

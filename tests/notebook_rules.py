@@ -31,11 +31,11 @@ LINES = MANIFEST["lines"][LANGUAGE]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ADDRESS = PROJECT["project"]["urls"]["Repository"]
 
-FIRST_CELL = f"""\
+FIRST_CELL = """\
 import sys
 
 if "google.colab" in sys.modules:
-    !pip install --quiet --no-deps git+{ADDRESS}"""
+    !pip install --quiet --no-deps {}"""
 BADGE = (
     "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
     "(https://colab.research.google.com/github/{}/blob/main/notebooks/{})"
@@ -197,11 +197,34 @@ def has_the_agreed_metadata(notebook, name):
         yield f"metadata {metadata}; `python3 course.py refresh` writes the right ones"
 
 
+def first_cell(name):
+    """The first code cell of a notebook. On Colab it installs what is missing there."""
+    packages = course.needed("colab", [ENTRIES[name]])
+    return FIRST_CELL.format(" ".join([f"git+{ADDRESS}", *packages]))
+
+
 def opens_as_agreed(notebook, name):
-    if text_of(code_cells(notebook)[0]) != FIRST_CELL:
-        yield "the first code cell is not the course's"
+    if text_of(code_cells(notebook)[0]) != first_cell(name):
+        yield f"the first code cell is not the course's, which is:\n{first_cell(name)}"
     if BADGE.format(ADDRESS.removeprefix("https://github.com/"), name) not in prose(notebook):
         yield "no Colab badge, or another address than pyproject.toml's"
+
+
+def begins_with_its_framework(notebook, name):
+    """Without it, *Run All* ends here. And what is imported earlier would set the threads."""
+    code = "\n".join(map(text_of, code_cells(notebook)))
+    asked = set(re.findall(r'import_framework\(["\'](\w+)', code))
+    needed = course.needed("frameworks", [ENTRIES[name]])
+    if asked != set(needed):
+        yield f"it imports the frameworks {sorted(asked)}, and course.toml says {needed}"
+    for framework in needed:
+        begin = text_of(code_cells(notebook)[1]) + "\n"
+        call = rf'\w+ = import_framework\("{framework}", threads=1\)\n'
+        if not re.match(r"from d2lhybrid import import_framework\n+" + call, begin):
+            yield (
+                "the second code cell is to begin with `from d2lhybrid import import_framework` "
+                f'and `... = import_framework("{framework}", threads=1)`'
+            )
 
 
 def has_all_its_parts(notebook, name):
@@ -411,6 +434,7 @@ RULES = [
     was_refreshed_after_the_last_change,
     has_the_agreed_metadata,
     opens_as_agreed,
+    begins_with_its_framework,
     has_all_its_parts,
     says_what_it_needs,
     says_in_a_list_what_it_is_about,

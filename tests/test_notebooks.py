@@ -14,12 +14,13 @@ from notebook_rules import (
     ADDRESS,
     BADGE,
     ENTRIES,
-    FIRST_CELL,
     LINES,
     NOTEBOOKS,
     ROOT,
     RULES,
+    begins_with_its_framework,
     code_cells,
+    first_cell,
     load,
     prose,
 )
@@ -104,7 +105,7 @@ def sample_text():
         markdown(badge, slide="skip"),
         markdown(LINES["goals"], "", "- Read it.", "- Run it.", "- Write it."),
         markdown(f"{LINES['needs']} Python. {LINES['minutes'].format(minutes=entry['minutes'])}"),
-        code(FIRST_CELL, slide="skip"),
+        code(first_cell(NAME), slide="skip"),
         markdown("## Ten", slide="slide"),
         code("print(10)", outputs=["10\n", "price: 12 µs (measured here)\n"]),
         code("# @save", inspect.getsource(program.add_)),
@@ -243,6 +244,7 @@ FAULTS = [
     (lambda n: n["metadata"].pop("title"), "the right ones"),
     (lambda n: n["metadata"]["colab"].update(collapsed_sections=["other"]), "the right ones"),
     (lambda n: replace_in_code(n, "--no-deps ", ""), "the first code cell"),
+    (lambda n: replace_in_code(n, "print(10)", 'import_framework("jax")'), "says []"),
     (lambda n: replace_in_prose(n, "/blob/main/", "/blob/master/"), "no Colab badge"),
     (lambda n: replace_in_prose(n, "**Needs:**", "Needs:"), "'**Needs:**' is missing"),
     (lambda n: replace_in_prose(n, "## Where next", "## Further"), "Where next' is missing"),
@@ -319,6 +321,27 @@ def test_rule_finds_the_fault(break_it, message):
     break_it(notebook)
     found = [fault for rule in RULES for fault in rule(notebook, NAME)]
     assert any(message in fault for fault in found), found
+
+
+IMPORT = 'from d2lhybrid import import_framework\n\njax = import_framework("jax", threads=1)'
+
+
+@pytest.mark.parametrize(
+    ("second_cell", "faults"),
+    [
+        (IMPORT, 0),
+        (f"{IMPORT}\nimport numpy", 0),
+        (f"import numpy\n{IMPORT}", 1),
+        (IMPORT.replace(", threads=1", ""), 1),
+        (IMPORT.replace('"jax"', '"mxnet"'), 2),
+        ("print(10)", 2),
+    ],
+)
+def test_a_notebook_begins_with_its_framework(monkeypatch, second_cell, faults):
+    monkeypatch.setitem(ENTRIES[NAME], "needs", ["jax"])
+    notebook = sample()
+    replace_in_code(notebook, "print(10)", second_cell)
+    assert len(list(begins_with_its_framework(notebook, NAME))) == faults
 
 
 def test_every_rule_has_found_a_fault():

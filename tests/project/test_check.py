@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 
+import nbformat
 import pytest
 from checkout import copy_course, load_course
 from notebook_rules import ROOT, code_cells, load
@@ -30,6 +31,7 @@ def crowded(copy):
 def test_notebooks_that_jupyterlab_makes_do_not_belong_to_the_course(crowded, monkeypatch, capsys):
     course, commands = load_course(crowded), []
     monkeypatch.setattr(course, "set_up", lambda: None)
+    monkeypatch.setattr(course, "add_frameworks", lambda names: None)
     monkeypatch.setattr(course, "kernel_metadata", dict)
     monkeypatch.setattr(course, "answers", bool)
     monkeypatch.setattr(subprocess, "call", lambda c, **k: commands.append([*map(str, c)]))
@@ -129,7 +131,67 @@ VERDICTS = [
 
 @pytest.mark.parametrize(("status", "failed", "arguments", "line"), VERDICTS)
 def test_the_last_line_says_whether_the_course_is_ready(status, failed, arguments, line):
-    assert conftest.verdict(status, failed, arguments) == line
+    assert conftest.verdict(status, failed, arguments, {}) == line
+
+
+def test_the_last_line_names_what_was_left_out():
+    left_out = {"12_b": "Skipped: b is not installed", "10_a": "Skipped: a is not installed"}
+    but = "but for 10_a (a is not installed); 12_b (b is not installed)"
+    assert conftest.verdict(0, [], [], left_out) == f"ready, {but}"
+    assert conftest.verdict(0, [], ["-x"], left_out) == f"ready, as far as was asked, {but}"
+    assert conftest.verdict(1, ["tests/test_a.py::test_b"], [], left_out).startswith("not ready")
+
+
+@pytest.fixture(scope="module")
+def lacking(tmp_path_factory):
+    """A course whose notebook 02 needs a framework that nobody has."""
+    folder = copy_course(tmp_path_factory.mktemp("course"))
+    (folder / "tests").mkdir()
+    for file in ("conftest.py", "tests/sanitize.cfg"):
+        shutil.copy(ROOT / file, folder / file)
+    manifest = (folder / "course.toml").read_text(encoding="utf-8")
+    place = manifest.index("needs = []", manifest.index(f'"{SHORT[1][:-6]}"'))
+    manifest = f'{manifest[:place]}needs = ["none"]{manifest[place + 10 :]}'
+    manifest = manifest.replace("[needs.c]", '[needs.none]\nframeworks = ["no_such"]\n\n[needs.c]')
+    (folder / "course.toml").write_text(manifest, encoding="utf-8")
+    return folder
+
+
+def checked(folder, *arguments, **environment):
+    """The lines that a check prints."""
+    command = [sys.executable, "-m", "pytest", "--color=no", "-n0", *arguments]
+    env = {k: v for k, v in os.environ.items() if k != "D2LHYBRID_COMPLETE"} | environment
+    return subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True
+    ).stdout.splitlines()
+
+
+def test_a_notebook_without_its_framework_is_left_out_and_no_kernel_is_started(lacking):
+    said = checked(lacking, f"notebooks/{SHORT[1]}", "--nbval-kernel-name=no_such_kernel")
+    name = SHORT[1].removesuffix(".ipynb")
+    assert said[-1] == f"ready, as far as was asked, but for {name} (no_such is not installed)"
+    assert not any("passed" in line or "failed" in line for line in said)
+
+
+def test_with_several_processes_the_other_notebooks_are_checked(lacking):
+    said = checked(lacking, "--numprocesses=2", *(f"notebooks/{name}" for name in SHORT))
+    assert said[-1].endswith("but for 02_symbolic_programs (no_such is not installed)")
+    assert re.search(r"\d+ passed, \d+ skipped", said[-2])
+
+
+def test_where_nothing_may_be_left_out_it_is_run(lacking):
+    option = "--nbval-kernel-name=no_such_kernel"
+    said = checked(lacking, f"notebooks/{SHORT[1]}", option, D2LHYBRID_COMPLETE="1")
+    assert said[-1].startswith(f"not ready: {SHORT[1].removesuffix('.ipynb')}")
+
+
+def test_a_kernel_shows_what_c_prints(lacking):
+    source = "import os, time\nos.write(1, b'from C') and time.sleep(0.3)"
+    printed = nbformat.v4.new_output("stream", text="from C")
+    cell = nbformat.v4.new_code_cell(source, outputs=[printed], execution_count=1)
+    path = lacking / "notebooks" / "mine.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+    assert "1 passed" in checked(lacking, f"notebooks/{path.name}")[-2]
 
 
 def test_each_notebook_stays_with_one_process(report):
