@@ -19,6 +19,7 @@ from PIL import Image, ImageChops
 
 import course
 
+ENVIRONMENT = {}  # of the notebooks' kernels
 OF_PROGRAMS = r"plot_(data_flow|tree|pipeline|published)\(|graph\.plot\("
 
 
@@ -56,6 +57,8 @@ def pytest_configure(config):
     os.environ["IPYTHONDIR"] = folder.name
     for name in ("MPLBACKEND", "PYTHONWARNINGS", "PYTHONSTARTUP", "JPY_SESSION_NAME"):
         os.environ.pop(name, None)
+    ENVIRONMENT.update(os.environ)
+    ENVIRONMENT.pop("PYTEST_CURRENT_TEST", None)  # there is one if a test has started us
 
 
 def pytest_unconfigure(config):
@@ -140,12 +143,12 @@ def look_alike(one, other):
 
 
 def start_as_for_a_reader(*args, start=nbval.kernel.start_new_kernel, **options):
-    """Start a kernel that shows what C code prints, as it does in JupyterLab.
+    """Start a kernel in the environment that there was before any test.
 
-    Where it finds pytest's mark in its environment, ipykernel leaves that to the terminal.
+    Where it finds pytest's mark there, ipykernel leaves what C code prints to the terminal;
+    JupyterLab shows it. And a framework that a test has imported may have left its settings.
     """
-    env = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-    return start(*args, env=env, **options)
+    return start(*args, **options | {"env": ENVIRONMENT})
 
 
 nbval.kernel.start_new_kernel = start_as_for_a_reader

@@ -19,8 +19,8 @@ def raises(*expected: type[BaseException], show_calls: bool = False, line: int |
             1 + "1"
 
     prints `TypeError: unsupported operand type(s) for +: 'int' and 'str'`. With `show_calls`,
-    the line that failed in each function on the way is printed above it, outermost first. With
-    `line`, only that line of a long message is printed: 0 is the first, -1 the last.
+    the line that failed in each function on the way is printed above it, outermost first.
+    `line` chooses one line of a long message, as an index does: 0 is the first, -1 the last.
     Another type of error passes through; no error at all is an AssertionError.
     """
     try:
@@ -31,9 +31,13 @@ def raises(*expected: type[BaseException], show_calls: bool = False, line: int |
                 # IPython 7 calls the frame of a cell "<cell line: 1>"
                 name = "<module>" if call.name.startswith("<cell line") else call.name
                 print(f"in {name}: {call.line or '(no source line known)'}")
-        message = str(error) if line is None else (str(error).splitlines() or [""])[line]
-        for text in f"{type(error).__name__}: {message}".splitlines():
-            print(textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False))
+        name = type(error).__name__
+        lines = f"{name}: {error}".splitlines()
+        if line is not None:
+            said = ([one.strip() for one in str(error).splitlines() if one.strip()] or [""])[line]
+            lines = [said if said.startswith(f"{name}:") else f"{name}: {said}"]
+        for one in lines:
+            print(textwrap.fill(one, 88, break_long_words=False, break_on_hyphens=False))
     else:
         names = " or ".join(one.__name__ for one in expected)
         raise AssertionError(f"{names} was expected here, and nothing was raised")

@@ -35,7 +35,7 @@ FIRST_CELL = """\
 import sys
 
 if "google.colab" in sys.modules:
-    !pip install --quiet --no-deps {}"""
+"""
 BADGE = (
     "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
     "(https://colab.research.google.com/github/{}/blob/main/notebooks/{})"
@@ -199,8 +199,9 @@ def has_the_agreed_metadata(notebook, name):
 
 def first_cell(name):
     """The first code cell of a notebook. On Colab it installs what is missing there."""
-    packages = course.needed("colab", [ENTRIES[name]])
-    return FIRST_CELL.format(" ".join([f"git+{ADDRESS}", *packages]))
+    packages = [f"git+{ADDRESS}", *course.needed("colab", [ENTRIES[name]])]
+    lines = [f"    !pip install --quiet --no-deps {package}" for package in packages]
+    return FIRST_CELL + "\n".join(lines)
 
 
 def opens_as_agreed(notebook, name):

@@ -60,6 +60,31 @@ def test_raises_names_a_cell_alike_in_every_ipython(capsys):
     assert capsys.readouterr().out.splitlines()[1] == "in <module>: (no source line known)"
 
 
+IN_USER_CODE = """in user code:
+
+    File "/home/ada/mine.py", line 2, in f  *
+        if x:
+
+    ValueError: no choice here
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "line", "shown"),
+    [
+        (IN_USER_CODE, -1, "ValueError: no choice here"),  # its type is said once
+        (IN_USER_CODE, 0, "ValueError: in user code:"),
+        ("one line", -1, "ValueError: one line"),
+        ("ValueError was raised", 0, "ValueError: ValueError was raised"),
+    ],
+)
+def test_raises_shows_one_line_of_a_long_message(message, line, shown, capsys):
+    with raises(ValueError, line=line):
+        raise ValueError(message)
+    assert capsys.readouterr().out == shown + "\n"
+
+
 def test_raises_takes_several_types(capsys):
     with raises(KeyError, ZeroDivisionError):
         1 / 0  # noqa: B018

@@ -41,6 +41,29 @@ def numbers():
     return [jax.device_put(1.0, device) for device in jax.local_devices()]
 
 
+def to_numpy(array):
+    import jax
+
+    if not isinstance(array, jax.Array):
+        return None
+    if jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key):  # the numbers of a random key
+        array = jax.random.key_data(array)
+    elif jax.numpy.issubdtype(array.dtype, jax.numpy.floating) and array.dtype.itemsize < 4:
+        array = array.astype("float32")  # NumPy lacks some of these
+    return jax.device_get(array)
+
+
+def state():
+    """JAX does not say how many threads it has; it reads them from here, at its first operation."""
+    threads = os.environ.get("NPROC", "")
+    return {"threads": int(threads)} if threads.isdecimal() else {}
+
+
+def name_of(device):
+    """JAX calls a processor TFRT_CPU_0 or cpu:0, a GPU cuda:0."""
+    return "cpu" if device.startswith(("TFRT_CPU_", "cpu:")) else None
+
+
 def ways(net):
     return {"JAX": lambda: forward(net)}
 

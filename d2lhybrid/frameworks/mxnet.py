@@ -5,6 +5,7 @@ lent them for as long as the import takes.
 """
 
 import math
+import os
 import re
 import sys
 import warnings
@@ -59,7 +60,9 @@ def synchronize():
 def state():
     import mxnet
 
-    return {"gradients": mxnet.autograd.is_recording()}
+    threads = os.environ.get("OMP_NUM_THREADS", "")  # MXNet does not say how many it uses
+    known = {"threads": int(threads)} if threads.isdecimal() else {}
+    return known | {"gradients": mxnet.autograd.is_recording()}
 
 
 def to_numpy(array):

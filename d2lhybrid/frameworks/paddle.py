@@ -10,21 +10,19 @@ SYSTEMS = ["Linux x86_64", "Darwin arm64", "Windows AMD64"]
 
 @contextmanager
 def prepare():
-    handlers, level = [*logging.root.handlers], logging.root.level
-    os.environ.setdefault("GLOG_minloglevel", "1")  # no reports on its executor, which C++ prints
+    # Reports and warnings that C++ prints; errors become Python's all the same.
+    os.environ.setdefault("GLOG_minloglevel", "2")
+    if os.environ.get("OMP_NUM_THREADS") == "1":  # or programs run in threads of their own
+        os.environ.setdefault("FLAGS_new_executor_serial_run", "1")
     # These filters stay: the second warning comes whenever a function is compiled.
     warnings.filterwarnings("ignore", message="No ccache found")
     warnings.filterwarnings("ignore", message="Tensor do not have 'place'")
+    # Paddle makes every library's remarks visible, down to matplotlib's; we take that back.
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
     yield
-    # Paddle would have everybody's reports printed, not only its own.
-    logging.root.handlers[:] = handlers
-    logging.root.setLevel(level)
-
-
-def state():
-    import paddle
-
-    return {"gradients": paddle.is_grad_enabled()}
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def to_numpy(array):
@@ -35,3 +33,9 @@ def to_numpy(array):
     if array.dtype == paddle.bfloat16:  # NumPy would get its bits, as whole numbers
         array = array.astype("float32")
     return array.numpy()
+
+
+def state():
+    import paddle
+
+    return {"gradients": paddle.is_grad_enabled()}

@@ -2,6 +2,7 @@
 
 import os
 import re
+import tempfile
 from contextlib import contextmanager
 
 SYSTEMS = ["Linux x86_64", "Linux aarch64", "Darwin arm64", "Windows AMD64"]
@@ -11,7 +12,7 @@ SYSTEMS = ["Linux x86_64", "Linux aarch64", "Darwin arm64", "Windows AMD64"]
 def prepare():
     # Reports on processor, GPU and compiler, which C++ prints; errors become Python's all the same.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    with silent_c():
+    with stderr_of_c_held_back():  # on some processors there is one before the level is read
         yield
     import tensorflow
 
@@ -19,16 +20,35 @@ def prepare():
 
 
 @contextmanager
-def silent_c():
-    """A block in which C writes nothing to stderr. One report on oneDNN has no level."""
-    before = os.dup(2)
-    try:
-        with open(os.devnull, "w") as nothing:
-            os.dup2(nothing.fileno(), 2)
-        yield
-    finally:
-        os.dup2(before, 2)
-        os.close(before)
+def stderr_of_c_held_back():
+    """Keep what is written to file descriptor 2 in a file; show it only if there is an error."""
+    shown = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            held.seek(0)
+            os.write(shown, held.read())
+            raise
+        finally:
+            os.dup2(shown, 2)
+            os.close(shown)
+
+
+def synchronize():
+    import tensorflow
+
+    if tensorflow.config.list_physical_devices("GPU"):
+        tensorflow.test.experimental.sync_devices()
+
+
+def state():
+    import tensorflow
+
+    threads = tensorflow.config.threading.get_intra_op_parallelism_threads()
+    threads = threads or int(os.environ.get("TF_NUM_INTRAOP_THREADS", 0))
+    return {"threads": threads} if threads else {}  # 0 stands for its own choice
 
 
 def to_numpy(array):

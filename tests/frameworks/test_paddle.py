@@ -1,0 +1,70 @@
+"""PaddlePaddle, quietly imported; each test in a process of its own, for it changes the process."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not find_spec("paddle"), reason="PaddlePaddle is not installed")
+
+
+def run(code, threads=None):
+    """What a fresh Python prints that has imported Paddle; it must not complain about anything."""
+    imported = f"p = import_framework('paddle', threads={threads})"
+    code = f"from d2lhybrid import import_framework; {imported}\n{code}"
+    unset = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=unset)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
+
+
+def test_compiling_says_nothing_about_itself():
+    for full_graph in (False, True):
+        code = f"net = p.jit.to_static(p.nn.Linear(3, 2), full_graph={full_graph})"
+        assert run(f"{code}\nprint(*net(p.ones([1, 3])).shape)") == ["1", "2"]
+
+
+def test_a_failing_program_raises_and_prints_nothing():
+    assert run("""
+import os, tempfile
+os.chdir(tempfile.mkdtemp())
+p.jit.save(p.nn.Linear(3, 2), "net", input_spec=[p.static.InputSpec([-1, 3])])
+try:
+    p.jit.load("net")(p.ones([1, 4]))
+except ValueError as error:
+    print(type(error).__name__)
+""") == ["ValueError"]
+
+
+def test_the_remarks_of_other_libraries_stay_hidden():
+    assert run("""
+import logging
+logging.getLogger("matplotlib").info("a remark")
+print(len(logging.root.handlers), logging.root.level == logging.WARNING)
+""") == ["0", "True"]
+
+
+def test_an_array_becomes_numpys():
+    assert run("""
+from d2lhybrid import difference
+import numpy
+for dtype in ("float32", "bfloat16", "int64"):
+    ones = p.ones([2]).astype(dtype)
+    print(repr(difference(ones, numpy.ones(2, "int64" if dtype == "int64" else "float32"))))
+print(bool(difference(p.ones([2]), p.zeros([2]))))
+""") == ["''", "''", "''", "True"]
+
+
+def test_whether_gradients_are_kept_is_part_of_the_state():
+    code = "from d2lhybrid.frameworks import state\nprint(state()['gradients'])"
+    assert run(code) == ["True"]
+    assert run(f"p.set_grad_enabled(False)\n{code}") == ["False"]
+
+
+@pytest.mark.parametrize(("threads", "serial"), [(1, "True"), (None, "False")])
+def test_with_one_thread_programs_run_in_the_one_that_calls_them(threads, serial):
+    code = "print(*p.get_flags('FLAGS_new_executor_serial_run').values())"
+    assert run(code, threads) == [serial]
