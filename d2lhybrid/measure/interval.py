@@ -20,7 +20,7 @@ from statistics import fmean, median
 # How often the interval may miss the truth: 1 time in 20, of which a fifth is kept for what
 # `effective_size` overlooks.
 ERROR = 0.04
-FEW = 16  # values that are worth fewer independent ones than this allow no interval
+FEW = 16  # for values that are worth fewer independent ones than this, coins are no guide
 NOTICED = 3  # standard deviations: what sums of independent values exceed by chance is no sign
 TINY = 1e-6  # values that differ by less are the same, whatever the last digits do
 
@@ -46,7 +46,11 @@ def interval(values: Sequence[float], error: float = ERROR) -> Interval:
     """The median of values, in the order of measuring, and its interval: (low, median, high)."""
     ordered = sorted(values)
     n, worth = len(values), effective_size(values)
-    r = rank(worth, error) * n // worth if worth == n or worth >= FEW else 0
+    if worth < n and worth < FEW:
+        # Too few to count on. What is still to come may lie as far out as what came lies apart.
+        low, high = ordered[n // 20], ordered[-1 - n // 20]
+        return 2 * low - high, median(ordered), 2 * high - low
+    r = rank(worth, error) * n // worth
     if r == 0:
         return -inf, median(ordered), inf
     return ordered[r - 1], median(ordered), ordered[-r]
