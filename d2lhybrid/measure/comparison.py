@@ -87,8 +87,7 @@ def compare(
             Building and warming up come on top. What changes more slowly than a launch is long
             cannot be seen.
         synchronize: Waits until a device has done what was asked of it. By default every
-            framework that is loaded and can wait is asked to, in a program's process too. JAX
-            cannot: a candidate of JAX ends with `.block_until_ready()`.
+            framework that is loaded is asked to, in a program's process too.
         progress: Whether to show on stderr how far it is. None: only in a terminal; the seconds
             only if it takes longer than 2 s. Or a function that gets each text.
         on_error: Gets the error of a candidate that fails while it is built or warmed up, in the

@@ -29,12 +29,15 @@ from threading import Thread
 from time import monotonic, perf_counter
 from typing import Any
 
+from ..frameworks import THREADS
 from .candidates import CandidateError, Program
 from .messages import decode, encode
 from .timing import Plan
 from .worker import ANSWER, GRACE
 
-WAKING = 0.1e-3  # seconds: while others run, a process loses the caches, and the core its pace
+# Seconds of calls that are not timed, after others have run and filled caches and branch predictors
+# with theirs. The third call of the course's network still takes 6 % too long, the tenth 1 %.
+WAKING = 0.3e-3
 POLL = 0.1  # seconds between two looks at a process that does not answer
 FLOOD = 2**20  # bytes: who prints more is timed for the printing
 KEPT = 2**13  # bytes of what it printed last
@@ -59,15 +62,6 @@ spec.loader.exec_module(package)
 from d2lhybrid.measure.worker import main
 main()
 """
-
-THREADS = [
-    "OMP_NUM_THREADS",  # PyTorch, MXNet, PaddlePaddle
-    "OPENBLAS_NUM_THREADS",  # NumPy
-    "MKL_NUM_THREADS",
-    "TF_NUM_INTRAOP_THREADS",  # TensorFlow
-    "TF_NUM_INTEROP_THREADS",
-    "NPROC",  # JAX
-]
 
 # A group of its own: Ctrl-C reaches the comparison only, and helpers can be ended together.
 if os.name == "posix":

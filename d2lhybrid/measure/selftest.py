@@ -1,7 +1,7 @@
 """Does `compare` tell the truth on this machine? Ask it questions whose answers are known.
 
 Each question is asked many times, on the machine as it is and with all cores kept busy by other
-programs: a function against itself, and a loop against one that is known to be longer. Then the
+programs: a function against itself, and a task against one that is known to be longer. Then the
 same of programs, each launched several times in a process of its own. `simulation` asks with a
 clock of ours, where any truth and any noise can be had.
 """
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from itertools import repeat
+from hashlib import sha256
 from math import ceil
 from statistics import median
 from time import perf_counter
@@ -33,19 +33,21 @@ import os, sys, threading
 threading.Thread(target=lambda: os._exit(len(sys.stdin.read()))).start()
 while True: pass
 """
-STEPS = (1030, 1050, 1100, 1500)
+BLOCKS = (1030, 1050, 1100, 1500)
 TIME_LIMIT = 0.5  # seconds, for what is asked within this process
 LAUNCHES = 9
-PROGRAMS = {1000: EQUAL, 1030: SLOWER, 1100: SLOWER}  # steps of the second -> the truth
+PROGRAMS = {1000: EQUAL, 1030: SLOWER, 1100: SLOWER}  # blocks of the second -> the truth
+# SHA-256 takes its input block by block, and each needs the one before: so many blocks, so much
+# time. A loop in Python would not do, as its speed differs between equal processes: on an AMD EPYC
+# we have seen 4.5, 5.0, 5.9 and 6.7 ns a step.
+BLOCK = 64  # bytes
 PROGRAM = """
-from itertools import repeat
+from hashlib import sha256
 
-def loop():
-    def run():
-        for _ in repeat(None, STEPS):
-            pass
+data = bytes(LENGTH)
 
-    return run
+def digest():
+    return lambda: sha256(data).digest()
 """
 
 
@@ -70,11 +72,11 @@ def self_test(runs: int, report: Callable[[str], None] | None = None) -> str:
     ask("a network and itself", "quiet", EQUAL, question, 2 * runs)
     ask("a network and itself", "busy", EQUAL, question, runs)
     for load in ("quiet", "busy"):
-        for steps in STEPS:
-            ask(f"1000 steps and {steps}", load, SLOWER, partial(two_loops, steps), runs)
+        for blocks in BLOCKS:
+            ask(f"1000 blocks and {blocks}", load, SLOWER, partial(two_digests, blocks), runs)
     for load, count in (("quiet", runs), ("busy", ceil(runs / 2))):  # which takes twice as long
-        for steps, truth in PROGRAMS.items():
-            ask(f"programs of 1000 and {steps}", load, truth, partial(two_programs, steps), count)
+        for blocks, truth in PROGRAMS.items():
+            ask(f"programs of 1000 and {blocks}", load, truth, partial(two_programs, blocks), count)
     return text_table(COLUMNS, rows)
 
 
@@ -86,17 +88,9 @@ def same_network():
     return lambda i: answer(net, net, x, time_limit=TIME_LIMIT)
 
 
-def two_loops(steps, i):
-    """Ask about a loop of 1000 steps and a longer one; then ask `timeit`."""
-
-    def loop(steps):
-        def run():
-            for _ in repeat(None, steps):
-                pass
-
-        return run
-
-    one, other = loop(1000), loop(steps)
+def two_digests(blocks, i):
+    """Ask about the digest of 1000 blocks and one of more; then ask `timeit`."""
+    one, other = (partial(sha256, bytes(BLOCK * n)) for n in (1000, blocks))
     return answer(one, other, time_limit=TIME_LIMIT) | {"timeit": interleaved_timeit(one, other)}
 
 
@@ -105,9 +99,10 @@ def interleaved_timeit(one, other, rounds=100, number=30):
     return median(timeit(one, number=number) / timeit(other, number=number) for _ in range(rounds))
 
 
-def two_programs(steps, i):
-    """Ask about a program with a loop of 1000 steps and one with a longer loop, or an equal one."""
-    one, other = (own_process(PROGRAM.replace("STEPS", str(n))) for n in (1000, steps))
+def two_programs(blocks, i):
+    """Ask about a program that digests 1000 blocks and one that digests more, or as many."""
+    texts = (PROGRAM.replace("LENGTH", str(BLOCK * n)) for n in (1000, blocks))
+    one, other = map(own_process, texts)
     return answer(one, other, launches=LAUNCHES)
 
 

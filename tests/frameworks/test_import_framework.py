@@ -101,12 +101,6 @@ def test_a_framework_that_is_not_in_the_table():
         import_framework("theano")
 
 
-def test_the_limits_are_those_of_a_program_in_a_process_of_its_own():
-    from d2lhybrid.measure import processes
-
-    assert processes.THREADS == frameworks.THREADS
-
-
 def test_numpy_is_lent_what_mxnet_asks_for_and_gets_it_taken_back(monkeypatch):
     import numpy
 
