@@ -12,6 +12,7 @@ changes the weights at each call: let it return None, or switch the check off wi
 import torch
 from torch import nn
 
+# torch.set_num_threads(1)  # best for calls far below a millisecond
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU())
 model.append(nn.Linear(128, 2)).eval()

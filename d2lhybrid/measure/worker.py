@@ -116,7 +116,9 @@ class Worker:
             first_calls,
         )
         names = ("build", "built_in", "warmup", "fastest", "times")
-        return {name: getattr(runner, name) for name in names} | {"machine": describe_machine()}
+        # Gradients are left out: a program may switch them off inside its calls.
+        machine = describe_machine() | {"gradients": None}
+        return {name: getattr(runner, name) for name in names} | {"machine": machine}
 
     def try_once(self):
         self.runner.try_once()

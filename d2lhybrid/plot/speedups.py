@@ -259,7 +259,7 @@ def _year(date):
 
 def _farthest(ratios):
     """How far from 1, as a ratio, the axis must reach to show all ratios."""
-    return 1.1 * max(1.1, *ratios, *[1 / ratio for ratio in ratios])
+    return max(1.02, *ratios, *[1 / ratio for ratio in ratios]) ** 1.15
 
 
 def _farthest_of(speedups):
