@@ -30,6 +30,7 @@ _NAMES = {
     "measure.agreement": "difference",
     "measure.candidates": "CandidateError own_process recipe repeated",
     "measure.comparison": "compare",
+    "measure.processes": "started",
     "measure.results": "Comparison",
     "measure.sweeps": "Sweep sweep",
     "nets": "get_net",

@@ -33,6 +33,7 @@ from .candidates import CandidateError, Program, Recipe, Repeated
 from .interval import ERROR, rank
 from .launch import Launch
 from .machine import describe_machine, together
+from .processes import Started
 from .progress import progress_line
 from .results import Comparison, quoted
 
@@ -46,7 +47,7 @@ class ResultsDiffer(ValueError):
 
 
 def compare(
-    candidates: dict[str, Callable | Recipe | Repeated | Program],
+    candidates: dict[str, Callable | Recipe | Repeated | Program | Started],
     *args: Any,
     baseline: str | None = None,
     launches: int = 1,
@@ -69,8 +70,8 @@ def compare(
 
     Args:
         candidates: Maps labels to callables, to a `recipe` for one, whose building is then part
-            of the answer, or to an `own_process`, which runs in a process of its own. They must not
-            change `args`.
+            of the answer, or to an `own_process`, which runs in a process of its own, or to what
+            `started` has made of one. They must not change `args`.
         args: The arguments of each call. A program gets them once, when it is built.
         baseline: The label that the others are compared with; by default the first.
         launches: How often all programs are started. With several launches the interval says
@@ -158,7 +159,7 @@ def _check_input(candidates, baseline, check, tolerance, min_effect, time_limit)
     for label, candidate in candidates.items():
         if not isinstance(label, str):
             raise TypeError(f"a label must be a string, not {label!r}")
-        if not (callable(candidate) or isinstance(candidate, (Recipe, Repeated, Program))):
+        if not (callable(candidate) or isinstance(candidate, (Recipe, Repeated, Program, Started))):
             raise TypeError(
                 f"candidate {label!r} must be callable, a recipe or a program, not {candidate!r}"
             )

@@ -6,7 +6,7 @@ from random import sample
 from typing import Any
 
 from .candidates import CandidateError, Program
-from .processes import ProgramRunner, close_all
+from .processes import ProgramRunner, Started, close_all
 from .timing import Rounds, Runner, Timing, no_garbage_collection
 
 MIN_ROUNDS = 10  # for calls so slow that the time limit allows fewer
@@ -14,7 +14,7 @@ LONG = 2  # seconds; measuring that takes longer shows the time
 
 
 class Launch:
-    """Runners of all candidates. A context manager, which ends their processes.
+    """Runners of all candidates. A context manager, which ends the processes that it has started.
 
     `runners` maps labels to runners, `rounds` holds what was measured, in `took` seconds.
     """
@@ -51,27 +51,31 @@ class Launch:
             except CandidateError as error:
                 failed(error)
 
-        programs = {k: c for k, c in self.candidates.items() if isinstance(c, Program)}
-        for label, program in programs.items():
-            with perhaps():
-                self._processes[label] = ProgramRunner(label, program, self.args, self.first_calls)
-        loaded = []
+        for label, candidate in self.candidates.items():
+            if isinstance(candidate, Program):
+                with perhaps():
+                    process = ProgramRunner(label, candidate, self.args, self.first_calls)
+                    self._processes[label] = process
+        loaded, ready = {}, {}
         for label, process in self._processes.items():
             show(f"starting {label}")
             with perhaps():
                 process.load()
-                loaded.append(label)
-        ready = {}
+                loaded[label] = process
         for label, candidate in self.candidates.items():
-            if label not in programs:
+            if isinstance(candidate, Started):
+                loaded[label] = candidate.runner
+                loaded[label].label = label
+                loaded[label].take(self.args)
+            elif not isinstance(candidate, Program):
                 show(f"warming up {label}")
                 with perhaps():
                     ready[label] = Runner(label, candidate, self.args, synchronize, clock)
-        for label in sample(loaded, len(loaded)):
+        for label in sample([*loaded], len(loaded)):
             show(f"warming up {label}")
             with perhaps():
-                self._processes[label].warm_up()
-                ready[label] = self._processes[label]
+                loaded[label].warm_up()
+                ready[label] = loaded[label]
         self.runners = {label: ready[label] for label in self.candidates if label in ready}
 
     def measure(

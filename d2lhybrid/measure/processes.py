@@ -10,8 +10,8 @@
     finally:
         close_all(runners)
 
-`worker` is the other side. The process times its blocks itself, so what an exchange of messages
-takes is not part of any time.
+`started` keeps processes for several comparisons. `worker` is the other side. The process times its
+blocks itself, so what an exchange of messages takes is not part of any time.
 """
 
 import json
@@ -20,8 +20,9 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -75,8 +76,8 @@ class ProgramRunner:
 
     The process starts at once. Then `load` waits until the program's top level has run, and
     `warm_up` builds the candidate; only then there are `build`, `built_in`, `warmup`, `fastest`,
-    `times`, as a `Runner` has them, and `machine`, what `describe_machine` says there. In the end
-    `close` must be called.
+    `times`, as a `Runner` has them, and `machine`, what `describe_machine` says there. `take` gives
+    it other arguments, with which it can be built again. In the end `close` must be called.
 
     TypeError for arguments that cannot be sent. Any failure of the program or its process is a
     CandidateError.
@@ -86,17 +87,17 @@ class ProgramRunner:
     waking = WAKING
 
     def __init__(self, label: str, program: Program, args: tuple = (), first_calls: int = 0):
-        self.label, self.program, self.first_calls = label, program, first_calls
+        self.label, self.program = label, program
+        self.take(args, first_calls)  # before there is a process: it may fail
         request = {
             "label": label,
             "source": program.source,
             "filename": program.filename,
             "path": program.path,
             "build": program.build,
-            "args": encode(args, widening=False),
         }
         self._asked, self._answers, self._is_over = 0, SimpleQueue(), False
-        line = self._numbered("load", request)  # before there is a process: it may fail
+        line = self._numbered("load", request)
         self._process = self._started()
         stdin, stdout = self._process.stdin, self._process.stdout
         self._words = LastWords(self._process.stderr)
@@ -121,6 +122,12 @@ class ProgramRunner:
                 self.label, f"could not be started: {python} cannot be run ({error.strerror})"
             ) from error
 
+    def take(self, args: tuple, first_calls: int = 0) -> None:
+        """Use these arguments when the candidate is built next."""
+        self._args, self.first_calls = encode(args, widening=False), first_calls
+        json.dumps(self._args)  # this may fail as well: a whole number may be too long
+        vars(self).pop("result", None)
+
     def load(self) -> None:
         """Wait until the program's top level has run."""
         self._answer("while its source was run")
@@ -128,7 +135,7 @@ class ProgramRunner:
     def warm_up(self) -> None:
         """Build the candidate and make the first calls."""
         doing = "while it was built and first called"
-        got = self._ask("build", doing, first_calls=self.first_calls)
+        got = self._ask("build", doing, args=self._args, first_calls=self.first_calls)
         self.build, self.built_in, self.warmup = got["build"], got["built_in"], tuple(got["warmup"])
         self.fastest, self.times, self.machine = got["fastest"], got["times"], got["machine"]
 
@@ -257,6 +264,44 @@ def close_all(runners: Iterable[ProgramRunner]) -> None:
     for runner in runners:
         for thread in (runner._reader, runner._words.thread):
             thread.join(GRACE)
+
+
+@dataclass(frozen=True)
+class Started:
+    """A candidate whose process runs already; `started` makes it."""
+
+    runner: ProgramRunner
+
+
+@contextmanager
+def started(
+    programs: dict[str, Program], on_error: Callable[[CandidateError], None] | None = None
+) -> Iterator[dict[str, Started]]:
+    """Start programs once, for several comparisons: a framework may take seconds to load.
+
+        with started({"mine": own_process(Path("mine.py")), "other": own_process(text)}) as running:
+            results = {n: compare(running, inputs(n)) for n in (1, 64)}
+
+    Gives candidates for `compare` and `sweep`, which build them again for each comparison, in the
+    same processes. The processes end with the block. `on_error` gets the error of a program that
+    cannot be loaded; it is then left out. By default the error is raised.
+    """
+    runners, running = [], {}
+    try:
+        for label, program in programs.items():
+            runners.append(ProgramRunner(label, program))
+        for runner in runners:
+            try:
+                runner.load()
+            except CandidateError as error:
+                if on_error is None:
+                    raise
+                on_error(error)
+            else:
+                running[runner.label] = Started(runner)
+        yield running
+    finally:
+        close_all(runners)
 
 
 class LastWords:

@@ -11,8 +11,9 @@ from math import exp, log
 from typing import Any
 
 from ..tables import Column, Table, seconds
-from .candidates import Recipe, Repeated
+from .candidates import Program, Recipe, Repeated
 from .comparison import compare
+from .processes import Started
 from .progress import progress_line
 from .results import Comparison
 from .verdict import FASTER, SLOWER
@@ -153,7 +154,7 @@ class Sweep(Table, Mapping):
 
 
 def sweep(
-    candidates: dict[str, Callable | Recipe | Repeated],
+    candidates: dict[str, Callable | Recipe | Repeated | Program | Started],
     make_args: Callable[[float], Any],
     sizes: Iterable[float],
     progress: bool | Callable[[str], None] | None = None,
@@ -166,7 +167,8 @@ def sweep(
     An interrupt ends the sweep, and what was measured is returned.
 
     Args:
-        candidates: As for `compare`; a recipe is built once more for each size.
+        candidates: As for `compare`; a recipe is built once more for each size. Programs start
+            once more, too, unless `started` has started them.
         make_args: Returns the argument for a size, or a tuple of arguments.
         sizes: Numbers above 0.
         progress: As for `compare`.

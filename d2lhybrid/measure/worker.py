@@ -85,9 +85,9 @@ def end_helpers():
 class Worker:
     """What can be requested; a request names the method."""
 
-    def load(self, label, source, filename, path, build, args):
+    def load(self, label, source, filename, path, build):
         """Run the program's top level, as a module."""
-        self.label, self.filename, self.args = label, filename, args
+        self.label, self.filename = label, filename
         module = sys.modules[MODULE] = ModuleType(MODULE)
         module.__file__ = path or filename
         sys.path.insert(0, os.path.dirname(path))  # as `python mine.py` would; "" for a text
@@ -96,9 +96,9 @@ class Worker:
         exec(compile(source, filename, "exec", dont_inherit=True), vars(module))
         self.function = getattr(module, build)
 
-    def build(self, first_calls):
+    def build(self, args, first_calls):
         """Build the candidate and warm it up; returns what the comparison wants to have of it."""
-        args = decode(self.args)  # only now: it loads NumPy, and the program comes first
+        args = decode(args)  # only now: it loads NumPy, and the program comes first
 
         def build():
             built = self.function(*args)

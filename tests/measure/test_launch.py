@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from d2lhybrid import CandidateError, compare, own_process, recipe
+from d2lhybrid import CandidateError, compare, own_process, recipe, started, sweep
 from d2lhybrid.measure.comparison import least_launches
 
 ONE = "def one():\n    return lambda: 1\n"
@@ -162,3 +162,53 @@ def test_launches_that_give_no_answer_are_refused(candidates, options, error, me
 
 def test_the_more_candidates_the_more_launches():
     assert [least_launches(others) for others in (1, 2, 3, 4, 10)] == [6, 7, 8, 8, 9]
+
+
+TIMES = "def times(n, factor=1):\n    return lambda: n * factor\n"
+
+
+def test_started_programs_serve_several_comparisons(notes):
+    noting, noted = notes
+    program, heavy = own_process(noting(TIMES)), own_process(noting(TIMES.replace("=1", "=1.0")))
+    with started({"a": program, "b": heavy}) as running:
+        assert len(noted()) == 2
+        with pytest.raises(ValueError, match="'b' does not return what 'a' returns"):
+            compare(running | {"b": lambda n: n + 1}, 5, **QUICK)
+        first = compare(running, 5, **QUICK)
+        swept = sweep(running, float, [1, 2], **QUICK)
+        results = {label: one.runner.result for label, one in running.items()}
+    assert results == {"a": 2.0, "b": 2.0}  # of the last arguments
+    assert first["b"].built_in.startswith("cold process")
+    assert swept[2]["b"].built_in == "warm process"
+    assert len(noted()) == 2
+    assert all_have_ended(noted())
+
+
+def test_started_programs_are_called_as_the_comparison_calls_them():
+    fails = own_process("def f(n):\n    return lambda: 1 / n\n")
+    with started({"a": own_process(TIMES), "b": fails}) as running:
+        with pytest.raises(CandidateError, match="candidate 'other' raised ZeroDivisionError"):
+            compare({"a": running["a"], "other": running["b"]}, 0, **QUICK)
+        assert len(compare(running, 1, check=False, **QUICK)) == 2  # it goes on after an error
+
+
+def test_a_program_that_cannot_be_loaded_starts_nothing_or_is_left_out(notes):
+    noting, noted = notes
+    programs = {"a": own_process(noting(TIMES)), "b": own_process("1 / 0\n" + TIMES)}
+    with pytest.raises(CandidateError, match="candidate 'b' raised ZeroDivisionError"):
+        started(programs).__enter__()
+    assert all_have_ended(noted())
+    failed = []
+    with started(programs, on_error=failed.append) as running:
+        assert list(running) == ["a"]
+    assert [error.label for error in failed] == ["b"]
+    assert all_have_ended(noted())
+
+
+def test_what_is_started_cannot_be_launched():
+    programs = {"a": own_process(ONE), "b": own_process(ONE)}
+    refused = pytest.raises(TypeError, match="only programs can be launched several times")
+    with started(programs) as running, refused:
+        compare(running, launches=6)
+    with pytest.raises(CandidateError, match="while it was built and first called"):
+        compare(running)  # behind the block
