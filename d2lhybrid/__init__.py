@@ -34,9 +34,9 @@ _NAMES = {
     "measure.results": "Comparison",
     "measure.sweeps": "Sweep sweep",
     "nets": "get_net",
-    "plot": "plot_break_even plot_data_flow plot_distribution plot_measures plot_outcomes "
-    "plot_over_time plot_pairs plot_pipeline plot_published plot_ratios plot_shares plot_stages "
-    "plot_times plot_tree",
+    "plot": "plot_break_even plot_data_flow plot_distribution plot_grouped_times plot_measures "
+    "plot_outcomes plot_over_time plot_pairs plot_pipeline plot_published plot_ratios plot_scatter "
+    "plot_shares plot_stages plot_times plot_tree",
     "program": "as_text drop_unused_text fold_constants_text free_after_last_use inline names_in "
     "run_program straight_line substitute",
     "tables": "Column Table",

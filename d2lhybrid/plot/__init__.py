@@ -26,7 +26,9 @@ from .style import new_axes
 from .times import (
     plot_break_even,
     plot_distribution,
+    plot_grouped_times,
     plot_over_time,
+    plot_scatter,
     plot_shares,
     plot_times,
 )
@@ -37,6 +39,7 @@ __all__ = [
     "plot_break_even",
     "plot_data_flow",
     "plot_distribution",
+    "plot_grouped_times",
     "plot_measures",
     "plot_outcomes",
     "plot_over_time",
@@ -44,6 +47,7 @@ __all__ = [
     "plot_pipeline",
     "plot_published",
     "plot_ratios",
+    "plot_scatter",
     "plot_shares",
     "plot_speedups",
     "plot_speedups_by_size",

@@ -1,19 +1,33 @@
 """Pictures of times: how long they are, what they are made of, how they spread, and when they pay.
 
-Explained in notebook 05; statistics calls them bar chart, stacked bars, run-sequence plot,
-histogram and break-even chart.
+Explained in notebook 05; statistics calls them bar chart, dot plot, scatter plot, stacked bars,
+run-sequence plot, histogram and break-even chart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, cycle
-from math import log10
+from math import ceil, floor, log10, sqrt
 from statistics import fmean, median
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from ..tables import unit_for
-from .style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, dress, listed, new_axes, say
+from .speedups import COLOUR_OF
+from .style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    dress,
+    listed,
+    new_axes,
+    say,
+)
 
 
 def plot_times(times: dict[str, float], title: str = "") -> Axes:
@@ -26,6 +40,179 @@ def plot_times(times: dict[str, float], title: str = "") -> Axes:
     dress(ax, f"time in {unit}", title=title)
     say(ax, f"{title or 'Times'}, as bars from a common start: {listed(labels)}.")
     return ax
+
+
+def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]]) -> Axes:
+    """Draw the times of several ways to compute the same as dots, a row for each, in groups.
+
+    `groups` maps the name of a group to a dict from ways to (seconds, verdict). The first way of a
+    group is its eager one: its dot is hollow, its verdict '', and a dotted line leads from it
+    through the rows of its group. The dots of the others have the colour of their verdict:
+    'faster', 'slower', 'as good as equal' or 'no clear difference'. A way that is alone in its
+    group is compared with none; its dot is black, its verdict ''.
+    """
+    gap, height = 0.35, 0.27  # between two groups, in rows; of a row, in inches
+    rows = sum(map(len, groups.values())) + gap * (len(groups) - 1)
+    ax = new_axes(9, 0.95 + height * rows)
+    place = 0.0
+    names, places, ways, times, verdicts = [], [], [], [], {}
+    for name, group in groups.items():
+        if place:
+            place += gap
+            # through the labels and the times, too; the layout must not make room for it
+            line = ax.axhline(place - (1 + gap) / 2, -9, 9, color="#CCCCCC", linewidth=1)
+            line.set(clip_on=False, in_layout=False)
+        names.append((place, name))
+        first = next(iter(group)) if len(group) > 1 else None
+        if first is not None:
+            ends = [place, place + len(group) - 0.6]
+            ax.plot([group[first][0]] * 2, ends, ":", color=BLACK, linewidth=1.5)
+        for way, (time, verdict) in group.items():
+            kind = "eager" if way == first else verdict
+            look = _look_of(kind)
+            (verdicts[kind],) = ax.plot(time, place, "o", markersize=8, zorder=3, **look)
+            _beside(ax, 1, place, _short(time), 8)
+            places.append(place)
+            ways.append(way)
+            times.append(time)
+            place += 1
+    _set_log_scale(ax.xaxis, times, _time)
+    ax.set_yticks(places, ways)
+    ax.set_ylim(place - 0.4, -0.6)
+    ax.grid(axis="y", color="#EEEEEE")
+    ax.set_axisbelow(True)
+    dress(ax, "time a call")
+    _write_names(ax, names)
+    order = [kind for kind in ("eager", *COLOUR_OF) if kind in verdicts]
+    if order:
+        dots = [verdicts[kind] for kind in order]
+        look = dict(ncols=len(order), handletextpad=0, columnspacing=1)
+        look |= dict(loc="lower right", bbox_to_anchor=(1, 1))
+        ax.legend(dots, order, fontsize=12, frameon=False, **look)
+    shown = []
+    for name, group in groups.items():
+        comma = "; " if any("," in way for way in group) else ", "
+        shown.append(f"{name} ({comma.join(group)})")
+    say(
+        ax,
+        "The time of a call as a dot in a row for each way, with the time beside it, in groups, on "
+        "a logarithmic axis. The first dot of a group of several is hollow, and a dotted line "
+        "leads from it through the rows of its group; the colours of the others are their "
+        f"verdicts. Shown: {', '.join(shown)}.",
+    )
+    return ax
+
+
+def _look_of(kind):
+    if kind == "eager":
+        return dict(color=BLACK, markerfacecolor="white", markeredgewidth=2)
+    return dict(color=COLOUR_OF[kind] if kind else BLACK)
+
+
+def _beside(ax, side, row, text, points, **looks):
+    """Write beside a row, so many points away from the left side (0) or the right one (1)."""
+    return ax.annotate(
+        text,
+        xy=(side, row),
+        xycoords=("axes fraction", "data"),
+        xytext=(points, 0),
+        textcoords="offset points",
+        va="center_baseline",  # as the labels of the rows
+        fontsize=12,
+        **looks,
+    )
+
+
+def _write_names(ax, names):
+    """Write the names of groups in a column of their own, left of the labels of the rows."""
+    texts = [_beside(ax, 0, row, name, 0, fontweight="bold") for row, name in names]
+    columns = [texts, ax.get_yticklabels()]
+    widths = [max(text.get_window_extent().width for text in column) for column in columns]
+    for text in texts:
+        text.set_position((-sum(widths) - 24, 0))  # in points: a new figure has 72 dots an inch
+
+
+def plot_scatter(
+    points: dict[str, Iterable[tuple[float, float]]],
+    xlabel: str,
+    ylabel: str,
+    *,
+    diagonal: str = "",
+    paths: bool = False,
+) -> Axes:
+    """Draw points (x, y) of several labels, each with its own colour and shape.
+
+    `points` maps a label to its points, numbers above 0; both axes are logarithmic. With
+    `diagonal`, a short text such as 'equal', both axes are the same, and a line with this text
+    marks where x is y. With `paths`, thin lines lead from the first point of a label, which is
+    hollow, to each of its others; a point that is alone is filled.
+    """
+    points = {label: list(dots) for label, dots in points.items()}
+    ax = new_axes(*((6.5, 5) if diagonal else (8, 4.5)))
+    looks = zip(cycle([BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]), cycle("os^Dvpd"))
+    for (label, dots), (colour, marker) in zip(points.items(), looks, strict=False):
+        look = dict(color=colour, marker=marker, markersize=8 if paths else 6, linestyle="")
+        look["zorder"] = 3 + 1 / len(dots)  # or a large cloud would hide a small one
+        if paths and len(dots) > 1:
+            first, *dots = dots
+            for dot in dots:
+                ax.plot(*zip(first, dot, strict=True), color=colour, linewidth=1)
+            ax.plot(*first, markerfacecolor="white", markeredgewidth=1.5, **look)
+        look["alpha"] = 1 if paths else 0.55
+        ax.plot(*zip(*dots, strict=True), label=label, **look)
+    across, upwards = zip(*(dot for dots in points.values() for dot in dots), strict=True)
+    for axis, values in ((ax.xaxis, across), (ax.yaxis, upwards)):
+        _set_log_scale(axis, across + upwards if diagonal else values, _plain)
+    if diagonal:
+        ax.axline((1, 1), (2, 2), color=GREY, linewidth=1.5)
+        _beside(ax, 1, ax.get_ylim()[1], diagonal, 6)  # where the line ends: no point is there
+    look = dict(loc="upper left", bbox_to_anchor=(1, 0.95), handletextpad=0)
+    ax.legend(fontsize=12, frameon=False, **look)
+    dress(ax, xlabel, ylabel, sides=("left", "bottom"))
+    line = f" A straight line marks where both are the same: {diagonal}." if diagonal else ""
+    star = " Thin lines lead from a label's first point, hollow, to its others." if paths else ""
+    say(
+        ax,
+        f"Points over two logarithmic axes: {xlabel} from left to right, {ylabel} upwards.{line}"
+        f"{star} Shown: {listed(points)}.",
+    )
+    return ax
+
+
+def _set_log_scale(axis, values, text_of):
+    """Make an axis logarithmic, with all values on it and two marks or more."""
+    low, high = min(values), max(values)
+    middle, reach = sqrt(low * high), max(high / low, 3) ** 0.55  # beyond the first and the last
+    low, high = middle / reach, middle * reach
+    name = axis.axis_name  # 'x' or 'y'
+    axis.axes.set(**{f"{name}scale": "log", f"{name}lim": (low, high)})
+    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+    for digits in ((1,), (1, 3), (1, 2, 5), range(1, 10)):  # the first that gives three marks
+        ticks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) >= 3:
+            break
+    ticks = ticks[:: ceil(len(ticks) / 5)]
+    axis.set_ticks(ticks, [text_of(tick) for tick in ticks])
+    axis.set_minor_locator(NullLocator())
+
+
+def _plain(number):
+    """A mark of an axis without an exponent: 1,000 or 0.1."""
+    return f"{number:,.12f}".rstrip("0").rstrip(".")
+
+
+def _time(tick):
+    """A mark of an axis of times: 100 µs."""
+    unit, factor = unit_for(tick)
+    return f"{_plain(tick * factor)} {unit}"
+
+
+def _short(time):
+    """A time with three digits and a fitting unit: 56.1 µs."""
+    time = float(f"{time:.3g}")  # first, since 999.9 µs become 1.00 ms
+    unit, factor = unit_for(time)
+    return f"{time * factor:,.{max(0, 2 - floor(log10(time * factor)))}f} {unit}"
 
 
 def plot_shares(

@@ -14,6 +14,13 @@ EXAMPLES = {
     "plot_break_even": lambda k: plot.plot_break_even({"eager": (0, 3e-3 * k), "b": (0.1, 2e-3)}),
     "plot_data_flow": lambda k: plot.plot_data_flow({"one": "e = 1 + 2\nprint(e)", "two": "f = 3"}),
     "plot_distribution": lambda k: plot.plot_distribution([1e-6 * k] * 50 + [2e-6] * 50),
+    "plot_grouped_times": lambda k: plot.plot_grouped_times(
+        {
+            "A": {"eager": (2e-6 * k, ""), "graph": (3e-6, "slower" if k < 2 else "faster")},
+            "B": {"x, eager": (1e-3, ""), "x, graph": (5e-4 / k, "faster"), "y": (0.1 * k, "")},
+            "C": {"alone": (1e-5, "")},
+        }
+    ),
     "plot_measures": lambda k: plot.plot_measures({"C": {"ms": 1.2 * k}, "b": {"ms": 9}}, ["C"])[0],
     "plot_outcomes": lambda k: plot.plot_outcomes(
         {"if": {"trace": "silently wrong", "script": "right", "export": "error"}}
@@ -25,6 +32,13 @@ EXAMPLES = {
     "plot_pipeline": lambda k: plot.plot_pipeline({"graph + guards": "what is computed", "C": ""}),
     "plot_published": lambda k: plot.plot_published([("2019-05", 1.89, "a"), ("2021", 0.9, "")]),
     "plot_ratios": lambda k: plot.plot_ratios({"published": [1.89], "same": [1.01 * k]}),
+    "plot_scatter": lambda k: plot.plot_scatter(
+        {"a": [(1 * k, 5), (20, 300)], "b": [(2, 9 * k)]},
+        "calls",
+        "time",
+        diagonal="equal",
+        paths=True,
+    ),
     "plot_shares": lambda k: plot.plot_shares(
         {"a": {"work": 1e-5, "guard": 2e-5 * k}, "b": {"work": 9e-5, "guard": 0}}, 5e-6, "reading"
     ),
@@ -42,10 +56,14 @@ ALT = {
     "plot_break_even": "eager starts at zero; b start",
     "plot_data_flow": "Data flow, one: 1 and 2 flow into + (e); e flows into print. "
     "Data flow, two: 3 (f) stands alone.",
+    "plot_grouped_times": "Shown: A (eager, graph), B (x, eager; x, graph; y), C (alone).",
     "plot_measures": "side by side, with a dot in a row for each label: ms. The rows: C and b.",
     "plot_outcomes": "if: trace silently wrong, script right, export error.",
     "plot_pipeline": "arrow from each to the next: graph + guards (what is computed), C.",
     "plot_published": "2 published speed-ups as dots over the years 2019 to 2021",
+    "plot_scatter": "calls from left to right, time upwards. A straight line marks where both are "
+    "the same: equal. Thin lines lead from a label's first point, hollow, to its others. "
+    "Shown: a and b.",
     "plot_shares": "The bars: a and b. The pieces, from the left: work and guard. "
     "A dashed line marks reading.",
     "plot_speedups": "Speed-ups over eager",

@@ -1,15 +1,36 @@
 """The pictures of times: what is on them, read back from matplotlib's objects."""
 
+from itertools import pairwise
+
 import pytest
-from pictures import legend, place_of, row_labels, texts
+from matplotlib.colors import same_color
+from pictures import cut_off, legend, overlapping, place_of, row_labels, texts
 
 from d2lhybrid.plot import (
     plot_break_even,
     plot_distribution,
+    plot_grouped_times,
     plot_over_time,
+    plot_scatter,
     plot_shares,
     plot_times,
 )
+from d2lhybrid.plot.style import BLACK, BLUE, GREEN, GREY, RED
+
+UNCLEAR = "no clear difference"
+GROUPS = {
+    "PyTorch": {
+        "eager": (56.1e-6, ""),
+        "TorchScript": (42e-6, "faster"),
+        "torch.compile": (110e-6, "slower"),
+    },
+    "NumPy": {"three products": (20e-6, "")},
+    "A long name": {
+        "one": (2e-3, ""),
+        "two": (2e-3, "as good as equal"),
+        "a way with a long name": (0.9999e-3, UNCLEAR),
+    },
+}
 
 
 @pytest.mark.parametrize(
@@ -30,6 +51,237 @@ def test_times_are_bars_from_the_top(times, unit, lengths):
     assert row_labels(ax) == list(times)
     assert ax.yaxis_inverted()
     assert [side for side, spine in ax.spines.items() if spine.get_visible()] == ["bottom"]
+
+
+def dots(ax):
+    """The marks of a picture, without its lines."""
+    return [line for line in ax.lines if line.get_marker() not in ("None", "")]
+
+
+def lines(ax):
+    return [line for line in ax.lines if line not in dots(ax)]
+
+
+def is_hollow(dot):
+    return same_color(dot.get_markerfacecolor(), "white")
+
+
+def points(line):
+    return [tuple(map(float, point)) for point in zip(*line.get_data(), strict=True)]
+
+
+def marks(axis):
+    """The marks of an axis, and the space that the text of each takes on paper."""
+    axis.figure.canvas.draw()
+    return [(text.get_text(), text.get_window_extent()) for text in axis.get_ticklabels()]
+
+
+def test_grouped_times_are_dots_in_the_colours_of_their_verdicts():
+    ax = plot_grouped_times(GROUPS)
+    times = [time for group in GROUPS.values() for time, _ in group.values()]
+    places = [0, 1, 2, 3.35, 4.7, 5.7, 6.7]  # a gap before each group
+    found = [points(dot) for dot in dots(ax)]
+    assert found == [[pytest.approx(at)] for at in zip(times, places, strict=True)]
+    assert [dot.get_color() for dot in dots(ax)] == [BLACK, BLUE, RED, BLACK, BLACK, GREEN, GREY]
+    hollow = [True, False, False, False, True, False, False]
+    assert [is_hollow(dot) for dot in dots(ax)] == hollow
+    assert row_labels(ax) == [way for group in GROUPS.values() for way in group]
+    assert list(ax.get_yticks()) == pytest.approx(places)
+    assert ax.yaxis_inverted()
+    assert ax.get_xscale() == "log"
+    left, right = ax.get_xlim()
+    assert left < 20e-6 < 2e-3 < right
+
+
+def test_the_time_of_the_eager_way_is_a_line_through_its_group_only():
+    dotted = [line for line in plot_grouped_times(GROUPS).lines if line.get_linestyle() == ":"]
+    (top, bottom), (next_top, next_bottom) = [points(line) for line in dotted]  # none for NumPy
+    assert top == (56.1e-6, 0)
+    assert bottom[0] == 56.1e-6
+    assert 2 < bottom[1] < 2.675  # past the group's last dot, and not to the line below it
+    assert next_top == pytest.approx((2e-3, 4.7))
+    assert next_bottom[0] == 2e-3
+    assert next_bottom[1] > 6.7
+
+
+def test_groups_have_their_names_and_a_line_between_them():
+    ax = plot_grouped_times(GROUPS)
+    bold = [text for text in ax.texts if text.get_fontweight() == "bold"]
+    assert [(text.get_text(), text.xy[1]) for text in bold] == [
+        ("PyTorch", 0),
+        ("NumPy", 3.35),
+        ("A long name", pytest.approx(4.7)),
+    ]
+    between = [line for line in lines(ax) if line.get_linestyle() == "-"]
+    assert [line.get_ydata()[0] for line in between] == pytest.approx([2.675, 4.025])
+    assert len(plot_grouped_times({"a": {"eager": (1.0, "")}}).lines) == 1  # its dot
+
+
+def test_grouped_times_stand_beside_their_rows():
+    ax = plot_grouped_times(GROUPS)
+    beside = [text.get_text() for text in ax.texts if text.get_fontweight() != "bold"]
+    assert beside == [
+        "56.1 \u00b5s",
+        "42.0 \u00b5s",
+        "110 \u00b5s",
+        "20.0 \u00b5s",
+        "2.00 ms",
+        "2.00 ms",
+        "1.00 ms",
+    ]
+    assert [text for text, _ in marks(ax.xaxis)] == [
+        "30 \u00b5s",
+        "100 \u00b5s",
+        "300 \u00b5s",
+        "1 ms",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (0.5e-9, "0.500 ns"),
+        (1e-6, "1.00 \u00b5s"),
+        (12.34, "12.3 s"),
+        (99.96, "100 s"),
+        (1234, "1,230 s"),
+    ],
+)
+def test_a_time_beside_its_row_has_three_digits(time, text):
+    assert texts(plot_grouped_times({"": {"eager": (time, "")}})) == [text]
+
+
+def test_grouped_times_can_be_read():
+    groups = GROUPS | {f"group {i}": GROUPS["A long name"] for i in range(5)}
+    ax = plot_grouped_times(groups)
+    assert ax.figure.get_size_inches()[0] == 9
+    assert ax.figure.get_size_inches()[1] < 7.6  # 22 rows in 8 groups
+    assert overlapping(ax) == []
+    assert cut_off(ax) == []
+    labels = [label.get_window_extent() for label in ax.get_yticklabels()]
+    names = [text.get_window_extent() for text in ax.texts if text.get_fontweight() == "bold"]
+    assert max(name.x1 for name in names) < min(label.x0 for label in labels) - 5
+    assert all(low.y1 < high.y0 for high, low in pairwise(labels))
+    assert max(label.x1 for label in labels) < ax.get_window_extent().x0
+    key = ax.get_legend().get_window_extent()
+    assert ax.bbox.y1 <= key.y0 < key.y1 <= ax.figure.bbox.y1
+    assert ax.figure.bbox.x0 <= key.x0
+
+
+def test_the_legend_of_grouped_times_has_only_what_occurs():
+    assert legend(plot_grouped_times(GROUPS)) == [
+        "eager",
+        "faster",
+        "slower",
+        "as good as equal",
+        UNCLEAR,
+    ]
+    ax = plot_grouped_times({"a": {"base": (1.0, ""), "b": (2.0, "slower")}})
+    assert legend(ax) == ["eager", "slower"]
+    assert [handle.get_color() for handle in ax.get_legend().legend_handles] == [BLACK, RED]
+    assert [is_hollow(handle) for handle in ax.get_legend().legend_handles] == [True, False]
+    assert plot_grouped_times({"a": {"alone": (1.0, "")}}).get_legend() is None
+
+
+def test_grouped_times_refuse_a_word_that_is_no_verdict():
+    with pytest.raises(KeyError):
+        plot_grouped_times({"a": {"eager": (1.0, ""), "b": (1.0, "right")}})
+
+
+def test_scattered_points_have_a_colour_and_a_shape_of_their_label():
+    clouds = {f"label {i}": [(i + 1, 10 * i + 1), (i + 2, 5)] for i in range(7)}
+    ax = plot_scatter(clouds, "calls", "microseconds")
+    assert [points(line) for line in ax.lines] == list(clouds.values())
+    assert len({line.get_color() for line in ax.lines}) == 7
+    assert len({line.get_marker() for line in ax.lines}) == 7
+    assert not any(is_hollow(line) for line in ax.lines)
+    assert legend(ax) == list(clouds)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("calls", "microseconds")
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert tuple(ax.figure.get_size_inches()) == (8, 4.5)
+    assert texts(ax) == []
+
+
+def test_a_small_cloud_lies_on_a_large_one():
+    ax = plot_scatter({"few": [(1, 1)] * 3, "many": [(1, 1)] * 90}, "x", "y")
+    few, many = ax.lines
+    assert few.zorder > many.zorder
+    assert many.get_alpha() < 1  # or many dots would look like one
+
+
+def test_the_diagonal_is_where_both_axes_are_the_same():
+    ax = plot_scatter({"a": [(0.03, 0.1), (2, 40)]}, "x", "y", diagonal="equal")
+    assert ax.get_xlim() == ax.get_ylim()
+    assert list(ax.get_xticks()) == list(ax.get_yticks())
+    assert row_labels(ax) == ["0.1", "1", "10"]
+    diagonal = ax.lines[1]
+    corners = [ax.transAxes.inverted().transform(end) for end in ends_of(diagonal)]
+    assert corners == [pytest.approx((0, 0), abs=1e-6), pytest.approx((1, 1))]
+    assert texts(ax) == ["equal"]
+    assert cut_off(ax) == []
+    frame = ax.get_window_extent()
+    assert 0.8 < frame.width / frame.height < 1.25
+    (text,) = [text.get_window_extent() for text in ax.texts]
+    assert text.x0 > frame.x1  # where no point is
+    assert text.y0 < frame.y1 < text.y1  # at the end of the line
+    assert not text.overlaps(ax.get_legend().get_window_extent())
+
+
+def ends_of(line):
+    """Where a line without ends of its own begins and ends on paper."""
+    line.figure.canvas.draw()
+    return line.get_transform().transform(line.get_xydata())
+
+
+def test_paths_lead_from_a_hollow_first_point_to_each_of_the_others():
+    stars = {"a": [(100, 900), (1, 50), (3, 70)], "alone": [(8, 20)]}
+    ax = plot_scatter(stars, "x", "y", paths=True)
+    assert [points(line) for line in lines(ax)] == [
+        [(100, 900), (1, 50)],
+        [(100, 900), (3, 70)],
+    ]
+    first, others, alone = dots(ax)
+    assert points(first) == [(100, 900)]
+    assert points(others) == [(1, 50), (3, 70)]
+    assert [is_hollow(dot) for dot in (first, others, alone)] == [True, False, False]
+    assert first.get_marker() == others.get_marker() != alone.get_marker()
+    assert {line.get_color() for line in [first, others, *lines(ax)]} == {first.get_color()}
+    assert legend(ax) == ["a", "alone"]
+    assert not any(is_hollow(handle) for handle in ax.get_legend().legend_handles)
+    assert max(line.zorder for line in lines(ax)) < min(dot.zorder for dot in dots(ax))
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(1, 3000), (0.03, 40), (5, 5), (101, 109), (1.01, 9.9), (0.11, 99), (1e-6, 1e6), (1, 1e5)],
+)
+@pytest.mark.parametrize("diagonal", ["", "equal"])
+def test_the_marks_of_scattered_points_are_few_and_apart(low, high, diagonal):
+    ax = plot_scatter({"PaddlePaddle": [(low, low), (high, high)]}, "x", "y", diagonal=diagonal)
+    for axis in (ax.xaxis, ax.yaxis):
+        found = marks(axis)
+        assert 2 <= len(found) <= 6
+        assert not any("e" in text for text, _ in found)
+        assert not any(one.overlaps(other) for (_, one), (_, other) in pairwise(found))
+        bottom, top = axis.get_view_interval()
+        assert all(bottom <= tick <= top for tick in axis.get_ticklocs())
+        assert bottom < low <= high < top
+
+
+def test_the_marks_of_scattered_points_are_plain_numbers():
+    ax = plot_scatter({"a": [(0.5, 2), (2000, 70)]}, "x", "y")
+    assert [text for text, _ in marks(ax.xaxis)] == ["1", "10", "100", "1,000"]
+    assert [text for text, _ in marks(ax.yaxis)] == ["3", "10", "30"]
+    assert not ax.xaxis.get_minorticklocs().size
+
+
+def test_the_legend_of_scattered_points_covers_nothing():
+    labels = ["TensorFlow, operations", *"abcdef"]
+    ax = plot_scatter({label: [(1, 2), (300, 9)] for label in labels}, "x", "y", paths=True)
+    ax.figure.canvas.draw()
+    key = ax.get_legend().get_window_extent()
+    assert ax.bbox.x1 <= key.x0 < key.x1 <= ax.figure.bbox.x1
+    assert ax.figure.bbox.y0 <= key.y0
 
 
 def test_shares_are_pieces_of_a_bar_behind_a_line_for_the_limit():
