@@ -1,0 +1,314 @@
+"""What becomes of Python in a function that a framework compiles? See notebook 14.
+
+This file is a program: each framework gets a process of its own, which runs it.
+
+    own_process(Path("behaviour.py"), build="behaviour", threads=1)
+
+Each case is a small function. It is called plainly and compiled, on the same inputs, and all
+that a call does is compared. What differs between the frameworks is in their `Tools`.
+"""
+
+import os
+import random
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from io import StringIO
+from typing import Any
+
+from d2lhybrid import difference, import_framework, muted, reset_compiler
+
+
+def behaviour(framework: str) -> Callable[[], dict[str, dict[str, str]]]:
+    """Try every case with every compiler of a framework.
+
+    Returns a function without arguments that returns the table: compiler -> case -> outcome,
+    which is "right", "silently wrong" or "error". All work is done before, so it costs nothing.
+    """
+    module = import_framework(framework, threads=1)
+    table = outcomes(TOOLS[framework](module))
+    return lambda: table
+
+
+# The frameworks -------------------------------------------------------------------------------
+
+
+@dataclass
+class Tools:
+    """What the cases need of a framework."""
+
+    array: Callable  # from a list of numbers
+    numpy: Callable  # NumPy's array of the same numbers
+    sum: Callable
+    dice: Callable  # a random number, to be added to the argument
+    compilers: dict[str, Callable]  # label -> a function that compiles a function
+
+
+def mxnet_tools(mxnet):
+    mxnet.npx.set_np()
+
+    class Block(mxnet.gluon.HybridBlock):
+        """MXNet compiles only blocks, so the function is put into one."""
+
+        def __init__(self, function):
+            super().__init__()
+            self.function = function
+
+        def hybrid_forward(self, F, x):
+            return self.function(x)
+
+    def hybridized(function):
+        block = Block(function)
+        block.hybridize()
+        return block
+
+    def dice(x):  # for a symbol there is another function of the same name
+        symbolic = isinstance(x, mxnet.sym.Symbol)
+        return (mxnet.sym if symbolic else mxnet).np.random.uniform(size=(1,))
+
+    return Tools(
+        array=mxnet.np.array,
+        numpy=lambda x: x.asnumpy(),
+        sum=lambda x: x.sum(),
+        dice=dice,
+        compilers={"MXNet": hybridized},
+    )
+
+
+def tensorflow_tools(tensorflow):
+    return Tools(
+        array=tensorflow.constant,
+        numpy=lambda x: x.numpy(),
+        sum=tensorflow.reduce_sum,
+        dice=lambda x: tensorflow.random.uniform([1]),
+        compilers={
+            "tf.function": tensorflow.function,
+            "XLA": partial(tensorflow.function, jit_compile=True),
+        },
+    )
+
+
+def paddle_tools(paddle):
+    # Otherwise graphs of fewer than ten operations are left to Python, and ours are small.
+    os.environ["MIN_GRAPH_SIZE"] = "0"
+    return Tools(
+        array=paddle.to_tensor,
+        numpy=lambda x: x.numpy(),
+        sum=paddle.sum,
+        dice=lambda x: paddle.rand([1]),
+        compilers={
+            "Paddle, bytecode": partial(paddle.jit.to_static, full_graph=False),
+            "Paddle, source": partial(paddle.jit.to_static, full_graph=True),
+        },
+    )
+
+
+def jax_tools(jax):
+    import numpy
+
+    def dice(x):  # JAX throws no dice without a key, and the key has to come from somewhere
+        return jax.random.uniform(jax.random.key(random.getrandbits(30)), [1])
+
+    return Tools(
+        array=jax.numpy.array,
+        numpy=numpy.asarray,
+        sum=jax.numpy.sum,
+        dice=dice,
+        compilers={"jax.jit": jax.jit},
+    )
+
+
+def torch_tools(torch):
+    def compiled(function, **options):
+        reset_compiler()  # nothing that was compiled before is used again
+        # This backend runs each graph as it was captured, and needs no C++ compiler.
+        return torch.compile(function, backend="eager", **options)
+
+    return Tools(
+        array=torch.tensor,
+        numpy=lambda x: x.numpy(),
+        sum=torch.sum,
+        dice=lambda x: torch.rand(1),
+        compilers={"torch.compile": compiled, "fullgraph=True": partial(compiled, fullgraph=True)},
+    )
+
+
+TOOLS = {
+    "mxnet": mxnet_tools,
+    "tensorflow": tensorflow_tools,
+    "paddle": paddle_tools,
+    "jax": jax_tools,
+    "torch": torch_tools,
+}
+
+# The cases ------------------------------------------------------------------------------------
+
+its: Tools  # the tools of the framework that is tried
+factors = [1.0]  # changes from call to call
+counters = {"calls": 0}
+kept: list[Any] = []
+
+
+def prints(x):
+    print("here")
+    return x * 2
+
+
+def counts(x):
+    counters["calls"] += 1
+    return x * 2
+
+
+def chooses_by_data(x):
+    if its.sum(x) > 0:
+        return x * 2
+    return -x
+
+
+def chooses_by_shape(x):
+    if x.shape[0] > 3:
+        return x * 2
+    return -x
+
+
+def looks_outside(x):
+    return x * factors[0]
+
+
+def throws_pythons_dice(x):
+    return x + random.uniform(0, 1)  # torch.compile overlooked random.random() for a while
+
+
+def throws_its_dice(x):
+    return x + its.dice(x)
+
+
+def adds_to_its_argument(x):
+    x += 1  # an update in place, for the caller, too, but only in some frameworks
+    return x * 2
+
+
+def takes_out(x):
+    return x * sum_outside(x)
+
+
+def sum_outside(x):  # outside the framework, that is
+    return float(its.numpy(x).sum())
+
+
+def loops_by_data(x):
+    while its.sum(x) < 100:
+        x = x + 10
+    return x
+
+
+def loops_over_data(x):
+    total = x[0] * 0
+    for number in x:
+        total = total + number * number
+    return total
+
+
+def one_branch(x):  # a bug: Python reports it if the sum is not above 0
+    if its.sum(x) > 0:
+        y = x * 2
+    return y
+
+
+def keeps(x):
+    kept.append(x)
+    return x * 2
+
+
+CASES = {
+    "a print": prints,
+    "a counter": counts,
+    "an if on the data": chooses_by_data,
+    "an if on a shape": chooses_by_shape,
+    "a number from outside": looks_outside,
+    "Python's random number": throws_pythons_dice,
+    "the framework's random number": throws_its_dice,
+    "x += 1": adds_to_its_argument,
+    "a number taken out": takes_out,
+    "a while on the data": loops_by_data,
+    "a for over the data": loops_over_data,
+    "a variable of one branch": one_branch,
+    "keeps its argument": keeps,
+}
+# The example, other numbers, negative ones, another shape.
+INPUTS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [-1.0, -2.0, -3.0], [1.0, 2.0, 3.0, 4.0]]
+
+# The trial ------------------------------------------------------------------------------------
+
+
+def outcomes(tools: Tools) -> dict[str, dict[str, str]]:
+    """The table: compiler -> case -> outcome."""
+    global its
+    its = tools
+    with muted():
+        return {
+            label: {case: outcome(function, compiler) for case, function in CASES.items()}
+            for label, compiler in tools.compilers.items()
+        }
+
+
+def outcome(function, compiler):
+    """Does the compiled function do what the plain one does?
+
+    It is an error only if every call that went wrong has raised one. If an exception is what
+    the plain function raises, too, then it is right.
+    """
+    try:
+        compiled = compiler(function)
+    except Exception:  # most compile only at the first call
+        return "error"
+    watch = watch_dice if function is throws_its_dice else watch_calls
+    pairs = zip(watch(compiled), watch(function), strict=True)
+    wrong = [call for call, plain in pairs if difference(call, plain)]
+    if not wrong:
+        return "right"
+    noticed = all(call["raised"] for call in wrong)
+    return "error" if noticed else "silently wrong"
+
+
+def watch_calls(program):
+    """All that the program does, for each input."""
+    return [observe(program, number, values) for number, values in enumerate(INPUTS, 1)]
+
+
+def watch_dice(program):
+    """Whether each call gets a number of its own. Which number it is, nobody can foretell."""
+    calls = [observe(program, number, INPUTS[0]) for number in range(4)]
+    results = {str(call["result"]) for call in calls}
+    raised = any(call["raised"] for call in calls)
+    return [{"raised": raised, "always new": len(results) == len(calls)}]
+
+
+def observe(program, number, values):
+    """All that one call does: result or error, text, counter, argument, what it keeps."""
+    random.seed(number)  # chance, too, is to be the same for all
+    factors[0] = 10.0 * number
+    counted, had = counters["calls"], len(kept)
+    x, result, raised = its.array(values), None, ""
+    with redirect_stdout(StringIO()) as text:
+        try:
+            result = read(program(x))
+        except Exception as error:
+            raised = type(error).__name__
+    return {
+        "result": result,
+        "raised": raised,
+        "printed": text.getvalue(),
+        "counted": counters["calls"] - counted,
+        "argument": read(x),
+        "kept": [read(one) for one in kept[had:]],
+    }
+
+
+def read(value):
+    """The numbers of an array; for what has none, such as a symbol, the name of its type."""
+    try:
+        return its.numpy(value)
+    except Exception:
+        return type(value).__name__
