@@ -89,7 +89,8 @@ def own_process(
             callable without arguments, which is timed. By default the program's only public
             function: at its top level, with a name that does not begin with "_".
         python: Another interpreter, of Python 3.11 or later; by default the present one.
-        threads: How many threads the frameworks may use; by default their own choice.
+        threads: How many threads the frameworks may use; by default their own choice. On Linux
+            the process also keeps to as many cores.
         timeout: Seconds to wait for any one answer of the process.
 
     Raises:

@@ -132,10 +132,16 @@ class ProgramRunner:
         """Wait until the program's top level has run."""
         self._answer("while its source was run")
 
-    def warm_up(self) -> None:
-        """Build the candidate and make the first calls."""
+    def warm_up(self, share_cores: bool = True) -> None:
+        """Build the candidate and make the first calls.
+
+        `share_cores`: whether a process with a limit of threads keeps to as many cores, the same
+        as all others. That suits programs that take turns.
+        """
         doing = "while it was built and first called"
-        got = self._ask("build", doing, args=self._args, first_calls=self.first_calls)
+        cores = self.program.threads if share_cores else None
+        request = {"args": self._args, "first_calls": self.first_calls, "cores": cores}
+        got = self._ask("build", doing, **request)
         self.build, self.built_in, self.warmup = got["build"], got["built_in"], tuple(got["warmup"])
         self.fastest, self.times, self.machine = got["fastest"], got["times"], got["machine"]
 

@@ -17,6 +17,7 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
 from types import ModuleType
@@ -71,6 +72,21 @@ def listen(requests, lines):
     os._exit(1)
 
 
+def keep_to_cores(count):
+    """Let all threads of this process share so many cores, on Linux; None for all cores.
+
+    A framework may hand the work of its one thread to another one. How long that one takes to wake
+    up depends on the core where it happens to be: on another one, a call of JAX takes half as long
+    again. All programs get the same cores, since only one of them is timed at once.
+    """
+    if count is None or not hasattr(os, "sched_setaffinity"):
+        return
+    cores = sorted(os.sched_getaffinity(0))[-count:]
+    for thread in os.listdir("/proc/self/task"):
+        with suppress(OSError):  # it may have ended
+            os.sched_setaffinity(int(thread), cores)
+
+
 def leads_group():
     return os.name == "posix" and os.getpgrp() == os.getpid()
 
@@ -96,7 +112,7 @@ class Worker:
         exec(compile(source, filename, "exec", dont_inherit=True), vars(module))
         self.function = getattr(module, build)
 
-    def build(self, args, first_calls):
+    def build(self, args, first_calls, cores):
         """Build the candidate and warm it up; returns what the comparison wants to have of it."""
         args = decode(args)  # only now: it loads NumPy, and the program comes first
 
@@ -107,6 +123,7 @@ class Worker:
             name, kind = self.function.__name__, type(built).__name__
             raise TypeError(f"{name}() must return a function without arguments, not {kind}")
 
+        keep_to_cores(cores)  # and what it starts from now on
         self.runner = runner = Runner(
             self.label,
             recipe(build),

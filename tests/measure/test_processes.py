@@ -282,6 +282,26 @@ def test_threads_are_set_before_the_start(start, monkeypatch):
     assert run(start(source))[0] == "7"
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="Linux only")
+def test_threads_are_also_the_number_of_its_cores(start):
+    source = """
+    import os, threading
+
+    def cores():
+        early = threading.Thread(target=threading.Event().wait, daemon=True)
+        early.start()
+        def ask():
+            return [sorted(os.sched_getaffinity(int(t))) for t in os.listdir("/proc/self/task")]
+        return ask
+    """
+    here = sorted(os.sched_getaffinity(0))
+    for threads, cores in ((None, here), (1, here[-1:]), (2, here[-2:]), (99, here)):
+        found = run(start(source, threads=threads))
+        assert len(found) > 1
+        assert found == [cores] * len(found), threads
+    assert sorted(os.sched_getaffinity(0)) == here
+
+
 def test_what_it_prints_and_reads_never_touches_the_answers(start, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     source = """
