@@ -7,7 +7,7 @@ their hashes, and what a compiler found out by trial.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import ceil, exp, inf, isfinite, log
 from statistics import median, mode, stdev
@@ -130,6 +130,22 @@ class Comparison(Table, Mapping):
     def results(self) -> dict[str, Result]:
         """All results, in the order of the candidates: label -> Result."""
         return {label: self._result(label) for label in self.timings}
+
+    def among(self, labels: Iterable[str]) -> "Comparison":
+        """The same measurement, of these candidates alone; the first of them is the baseline.
+
+        Every round has two blocks of each candidate, so each can be the baseline. KeyError for a
+        label that is not there, ValueError for fewer than two.
+        """
+        labels = list(dict.fromkeys(labels))
+        if len(labels) < 2:
+            raise ValueError(
+                f"among needs at least two labels, got {len(labels)}: {quoted(labels)}"
+            )
+        for label in labels:
+            self[label]
+        launches = tuple({label: timings[label] for label in labels} for timings in self.launches)
+        return replace(self, baseline=labels[0], launches=launches)
 
     def _of(self, label):
         """The candidate's timings, one for each launch."""

@@ -1,7 +1,9 @@
 """Several launches: their interval, what scatters within and between them, prices and totals."""
 
 import json
+from dataclasses import fields
 from math import e, inf, sqrt
+from statistics import median
 
 import pytest
 from measure_helpers import launched, steady
@@ -144,3 +146,89 @@ def test_what_versions_without_launches_wrote_can_be_read():
 def test_the_text_counts_launches_and_rounds():
     text = str(with_speedups(SPEEDUPS))
     assert "9 launches, 54 rounds in 1.00 s" in text
+
+
+# Among some of the candidates
+
+
+def times(*first):
+    """A timing whose second blocks take one per cent longer for each round."""
+    second = [seconds * 1.01**n for n, seconds in enumerate(first)]
+    return Timing(first, tuple(second), calls=1, warmup=())
+
+
+@pytest.fixture
+def three():
+    return launched(
+        [
+            {
+                "a": times(3.0, 3.1, 2.9, 3.0, 3.3, 2.7, 3.2),
+                "b": steady(2.0, rounds=7),
+                "c": times(1.0, 1.2, 1.1, 0.9, 1.3, 1.4, 0.8),
+            }
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "label"), [("ca", "a"), ("ac", "c"), ("cb", "b"), ("bca", "a"), ("cab", "b")]
+)
+def test_any_candidate_can_be_the_baseline(three, labels, label):
+    base, own = three.timings[labels[0]], three.timings[label]
+    rounds = zip(base.first, base.second, own.first, own.second, strict=True)
+    wanted = median(sqrt(a * b / (c * d)) for a, b, c, d in rounds)
+    assert three.among(labels)[label].speedup == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "low", "high"),
+    [("ab", 0.04, 1.25, 8.0), ("abab", 0.04, 1.25, 8.0), ("abc", 0.02, 1.0, 10.0)],
+)
+def test_among_fewer_an_interval_is_narrower(labels, error, low, high):
+    among = with_speedups(SPEEDUPS, others="bcdef").among(labels)
+    assert among.error == pytest.approx(error)
+    assert among["b"].low == pytest.approx(low)
+    assert among["b"].high == pytest.approx(high)
+
+
+def test_the_noise_floor_is_that_of_the_new_baseline(three):
+    assert three.among("ba").noise_floor == 0
+    for labels in ("cb", "ac"):
+        assert three.among(labels).noise_floor == pytest.approx(1.01**6 - 1)
+
+
+@pytest.mark.parametrize("labels", ["ab", "ba", "cab", "bacb"])
+def test_among_takes_the_order_of_the_labels(three, labels):
+    among = three.among(label for label in labels)  # they can be read only once
+    assert among.baseline == labels[0]
+    assert list(among) == list(dict.fromkeys(labels))
+    assert [list(timings) for timings in among.launches] == [list(among)]
+    assert f"{labels[0]} " in str(among).splitlines()[1]
+    assert "baseline" in str(among).splitlines()[1]
+
+
+def test_among_changes_nothing_else():
+    result = with_prices([10.0, 20.0, 30.0, 40.0, 50.0, 60.0], calls=20)
+    among = result.among("ba")
+    others = {field.name for field in fields(Comparison)} - {"baseline", "launches"}
+    assert all(getattr(among, name) == getattr(result, name) for name in others)
+    for timings, before in zip(among.launches, result.launches, strict=True):
+        assert timings == before
+    assert among["a"].speedup == pytest.approx(0.5)
+    assert among["a"].verdict == SLOWER
+    assert among["a"].low == 1 / result["b"].high
+    assert list(result) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "message"),
+    [
+        (["a", "z"], KeyError, "'z' is not one of 'a', 'b', 'c'"),
+        (["a"], ValueError, "at least two labels, got 1: 'a'"),
+        (["a", "a"], ValueError, "got 1: 'a'"),
+        ([], ValueError, "got 0: none"),
+    ],
+)
+def test_among_names_what_it_cannot_compare(three, labels, error, message):
+    with pytest.raises(error, match=message):
+        three.among(labels)
