@@ -30,7 +30,8 @@ def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = 
         place += 0.5 * (label == gap_before)
         rows.append(place)
         place += 1
-    ax = new_axes(9, 0.5 + 0.35 * place)
+    width = 9 if len(columns) <= 4 else 2.7 + 1.4 * len(columns)
+    ax = new_axes(width, 0.5 + 0.35 * place)
     for row, cells in zip(rows, outcomes.values(), strict=True):
         for column, outcome in enumerate(cells.values()):
             ground, ink = LOOK_OF[outcome]

@@ -11,12 +11,15 @@ has no figure that was measured: it must be the same at every run.
 
 import os
 import sys
+from base64 import b64decode, b64encode
 from collections.abc import Collection, Iterable
 from html import escape
+from io import BytesIO
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 BLUE, ORANGE, RED, GREY = "#0072B2", "#E69F00", "#D55E00", "#767676"
 GREEN, PURPLE, SKY, BLACK = "#009E73", "#CC79A7", "#56B4E9", "black"
@@ -70,6 +73,7 @@ def _prepare_notebook():
 
     def png(picture):
         data, shown = draw(picture)
+        data = smaller(data)
         inches = picture.get_size_inches()
         size = [round(float(side) * picture.dpi, 2) for side in inches]
         return data, shown | {"alt": picture.alt, "figure": size}
@@ -84,6 +88,15 @@ def _prepare_notebook():
     # outputs are made without its server; they stay small and are the same everywhere.
     if "JPY_SESSION_NAME" in os.environ:
         formatters["text/html"].for_type(Picture, html)
+
+
+def smaller(png: str) -> str:
+    """A PNG, as base64, with a palette: a third of its size, and the same to the eye."""
+    file = BytesIO()
+    with Image.open(BytesIO(b64decode(png))) as picture:
+        few = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        few.save(file, "png", optimize=True)
+    return b64encode(file.getvalue()).decode()
 
 
 def dress(

@@ -42,14 +42,16 @@ def plot_times(times: dict[str, float], title: str = "") -> Axes:
     return ax
 
 
-def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]]) -> Axes:
+def plot_grouped_times(
+    groups: dict[str, dict[str, tuple[float, str]]], xlabel: str = "time a call"
+) -> Axes:
     """Draw the times of several ways to compute the same as dots, a row for each, in groups.
 
     `groups` maps the name of a group to a dict from ways to (seconds, verdict). The first way of a
     group is its eager one: its dot is hollow, its verdict '', and a dotted line leads from it
     through the rows of its group. The dots of the others have the colour of their verdict:
-    'faster', 'slower', 'as good as equal' or 'no clear difference'. A way that is alone in its
-    group is compared with none; its dot is black, its verdict ''.
+    'faster', 'slower', 'as good as equal' or 'no clear difference'. Where all verdicts of a group
+    are '', nothing is compared, and the dots are black.
     """
     gap, height = 0.35, 0.27  # between two groups, in rows; of a row, in inches
     rows = sum(map(len, groups.values())) + gap * (len(groups) - 1)
@@ -63,7 +65,7 @@ def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]]) -> Axes:
             line = ax.axhline(place - (1 + gap) / 2, -9, 9, color="#CCCCCC", linewidth=1)
             line.set(clip_on=False, in_layout=False)
         names.append((place, name))
-        first = next(iter(group)) if len(group) > 1 else None
+        first = next(iter(group)) if any(verdict for _, verdict in group.values()) else None
         if first is not None:
             ends = [place, place + len(group) - 0.6]
             ax.plot([group[first][0]] * 2, ends, ":", color=BLACK, linewidth=1.5)
@@ -81,7 +83,7 @@ def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]]) -> Axes:
     ax.set_ylim(place - 0.4, -0.6)
     ax.grid(axis="y", color="#EEEEEE")
     ax.set_axisbelow(True)
-    dress(ax, "time a call")
+    dress(ax, xlabel)
     _write_names(ax, names)
     order = [kind for kind in ("eager", *COLOUR_OF) if kind in verdicts]
     if order:
@@ -95,9 +97,9 @@ def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]]) -> Axes:
         shown.append(f"{name} ({comma.join(group)})")
     say(
         ax,
-        "The time of a call as a dot in a row for each way, with the time beside it, in groups, on "
-        "a logarithmic axis. The first dot of a group of several is hollow, and a dotted line "
-        "leads from it through the rows of its group; the colours of the others are their "
+        f"{xlabel.capitalize()}: a dot in a row for each way, with the time beside it, in groups, "
+        "on a logarithmic axis. The first dot of a group with verdicts is hollow, and a dotted "
+        "line leads from it through the rows of its group; the colours of the others are their "
         f"verdicts. Shown: {', '.join(shown)}.",
     )
     return ax
@@ -149,7 +151,7 @@ def plot_scatter(
     """
     points = {label: list(dots) for label, dots in points.items()}
     ax = new_axes(*((6.5, 5) if diagonal else (8, 4.5)))
-    looks = zip(cycle([BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]), cycle("os^Dvpd"))
+    looks = zip(cycle([BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY]), cycle("os^DvpdP"))
     for (label, dots), (colour, marker) in zip(points.items(), looks, strict=False):
         look = dict(color=colour, marker=marker, markersize=8 if paths else 6, linestyle="")
         look["zorder"] = 3 + 1 / len(dots)  # or a large cloud would hide a small one

@@ -3,12 +3,14 @@
 import base64
 import struct
 import sys
+from io import BytesIO
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from PIL import Image, ImageChops, ImageStat
 
 from d2lhybrid import plot
-from d2lhybrid.plot.style import dress, listed, new_axes, say
+from d2lhybrid.plot.style import BLUE, dress, listed, new_axes, say, smaller
 
 
 def visible_sides(ax):
@@ -49,6 +51,21 @@ def test_a_notebook_stores_the_text_of_a_picture(shell, monkeypatch):
     pixels = struct.unpack(">II", png[16:24])
     size = [metadata["image/png"][side] for side in ("width", "height")]
     assert [2 * side for side in size] == pytest.approx(pixels, abs=2)  # twice the density
+
+
+def test_a_stored_picture_is_small_and_looks_the_same():
+    figure = new_axes(3, 2).figure
+    figure.axes[0].plot([1, 2, 3], [1, 4, 9], color=BLUE, label="a curve")
+    figure.axes[0].legend()
+    large = BytesIO()
+    figure.savefig(large, format="png", dpi=144)
+    png = base64.b64decode(smaller(base64.b64encode(large.getvalue()).decode()))
+    assert len(png) < 0.6 * len(large.getvalue())
+    one, other = (Image.open(BytesIO(data)).convert("RGB") for data in (large.getvalue(), png))
+    assert one.size == other.size
+    assert max(most for _, most in ImageChops.difference(one, other).getextrema()) < 50
+    mean = ImageStat.Stat(ImageChops.difference(one, other)).mean
+    assert max(mean) < 0.1
 
 
 def test_jupyterlab_gets_the_text_in_html(shell, monkeypatch):
