@@ -39,6 +39,8 @@ _NAMES = {
     "plot_shares plot_stages plot_times plot_tree",
     "program": "as_text drop_unused_text fold_constants_text free_after_last_use inline names_in "
     "run_program straight_line substitute",
+    "side_by_side": "ask_frameworks framework_steps framework_ways missing_frameworks "
+    "network_input network_target network_weights",
     "tables": "Column Table",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -102,6 +102,15 @@ from .program import (
     straight_line as straight_line,
     substitute as substitute,
 )
+from .side_by_side import (
+    ask_frameworks as ask_frameworks,
+    framework_steps as framework_steps,
+    framework_ways as framework_ways,
+    missing_frameworks as missing_frameworks,
+    network_input as network_input,
+    network_target as network_target,
+    network_weights as network_weights,
+)
 from .tables import (
     Column as Column,
     Table as Table,

@@ -9,7 +9,6 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 import argparse
 import json
 import os
-from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -80,6 +79,12 @@ def main(arguments=None):
         help="how many inputs a call computes at once, 1 unless said otherwise; "
         "several numbers give a table of speed-ups by size",
     )
+    bench.add_argument(
+        "--frameworks",
+        action="store_true",
+        help="compare all frameworks of the course that are installed, each way in a process of "
+        "its own with one thread",
+    )
     bench.add_argument("--json", type=writable, metavar="FILE", help="write all that was measured")
     bench.add_argument("--plot", type=picture, metavar="FILE", help="draw it: PNG, PDF or SVG")
     bench.add_argument(
@@ -138,23 +143,23 @@ def main(arguments=None):
         elif options.simulate:
             run_simulation(options.simulate)
         else:
-            run_bench(options.batch, options.json, options.plot)
+            run_bench(options.batch, options.frameworks, options.json, options.plot)
     except ModuleNotFoundError as error:
         if error.name.startswith("d2lhybrid"):
             raise
         parser.exit(1, f"{error}: use the Python of the folder .venv, or install the package\n")
 
 
-def run_bench(batches, json_file, plot_file):
+def run_bench(batches, frameworks, json_file, plot_file):
     from .measure.progress import progress_line
 
     show = progress_line(None)
     show("loading PyTorch")
     try:
-        from .bench import compare_ways
+        from .bench import compare_frameworks, compare_ways
     finally:
         show("")
-    answer = compare_ways(batches)
+    answer = (compare_frameworks if frameworks else compare_ways)(batches)
     if len(answer) == 1:  # one size: a comparison says more
         (answer,) = answer.values()
         kind, (shown, limits) = "comparison", without_limits(answer)
@@ -200,10 +205,10 @@ def without_limits(comparison):
     """The comparison without the limits, which are no ways to choose, and a line about each."""
     from .tables import seconds
 
-    limits = [label for label in comparison if label.startswith("limit")]
-    timings = {k: timing for k, timing in comparison.timings.items() if k not in limits}
+    limits = [label for label in comparison if "limit: " in label]
     lines = [f"{label}: {seconds(comparison[label].median)} a call" for label in limits]
-    return replace(comparison, launches=(timings,)), lines
+    ways = [label for label in comparison if label not in limits]
+    return (comparison.among(ways) if len(ways) > 1 else comparison), lines
 
 
 def about_threads(answer):

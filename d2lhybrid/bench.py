@@ -1,4 +1,7 @@
-"""The course's comparison: its network, run in every way that this machine has. See notebook 09."""
+"""The course's comparisons: its network, run in every way that this machine has.
+
+`compare_ways` is explained in notebook 09, `compare_frameworks` in notebook 14.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,9 +11,11 @@ from .hybrid.compiler import hybridize
 from .lesson import muted
 from .limits import c_loop, reading
 from .measure.candidates import recipe
+from .measure.processes import started
 from .measure.progress import progress_line
 from .measure.sweeps import Sweep, sweep
 from .nets import get_net, random_input, without_gradients
+from .side_by_side import framework_ways, missing_frameworks, network_input, network_weights
 
 
 def compare_ways(
@@ -31,6 +36,33 @@ def compare_ways(
     options = {"on_error": failed.append, **options, "time_limit": time_limit, "progress": show}
     with muted():
         answer = sweep(ways(get_net()), random_input, batches, **options)
+    for error in failed:
+        report(f"left out: {str(error).splitlines()[0]}")
+    return answer
+
+
+def compare_frameworks(
+    batches: tuple[int, ...] = (1,),
+    report: Callable[[str], None] = print,
+    time_limit: float = 10.0,
+    **options: Any,
+) -> Sweep:
+    """Compare all frameworks that are there, at each batch size. Returns a `Sweep`.
+
+    Each way runs in a process of its own, with one thread and without gradients; the baseline is
+    PyTorch's eager. `report` gets a line about what is not installed, and one about each way that
+    fails and is left out. `options` go to `compare`; with an `on_error` of its own, the caller gets
+    the errors.
+    """
+    if missing := missing_frameworks():
+        report(f"not installed, so left out: {', '.join(missing)}")
+    failed = []
+    weights = network_weights()
+    options = {"on_error": failed.append, **options, "time_limit": time_limit}
+    ways = framework_ways()
+    options.setdefault("baseline", next(iter(ways)))  # if it fails, there is nothing to compare
+    with started(ways, on_error=options["on_error"]) as running:
+        answer = sweep(running, lambda n: (weights, network_input(n)), batches, **options)
     for error in failed:
         report(f"left out: {str(error).splitlines()[0]}")
     return answer

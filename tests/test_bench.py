@@ -3,11 +3,13 @@
 import sys
 from io import StringIO
 
+import pytest
 import torch
 from measure_helpers import Clock, fails
 
-from d2lhybrid import bench, get_net, recipe
+from d2lhybrid import bench, get_net, own_process, recipe
 from d2lhybrid.limits import TIMES
+from d2lhybrid.measure.comparison import ResultsDiffer
 
 
 class Terminal(StringIO):
@@ -79,3 +81,92 @@ def test_a_callers_on_error_gets_the_errors(monkeypatch, capsys):
     bench.compare_ways([1], clock=clock, on_error=errors.append)
     assert [error.label for error in errors] == ["broken"]
     assert capsys.readouterr().out == ""
+
+
+# The frameworks: programs, here tiny ones, which write down when they start and what they are given
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """A function that makes programs the frameworks' ways: label -> text; returns their notes."""
+    notes = tmp_path / "notes"
+    notes.touch()
+    monkeypatch.setattr(bench, "missing_frameworks", list)
+
+    def programs(**texts):
+        ways = {}
+        for label, text in texts.items():
+            where = f"file=open({str(notes)!r}, 'a')"
+            note = f"def note(*words):\n    print({label!r}, *words, {where})\n"
+            ways[label] = own_process(note + text, "build", threads=1)
+        monkeypatch.setattr(bench, "framework_ways", lambda: ways)
+        return lambda: notes.read_text().splitlines()
+
+    return programs
+
+
+def compared(*batches, **options):
+    """A quick comparison, and the lines that it reports."""
+    lines = []
+    options = {"report": lines.append, "time_limit": 1e-3, **options}
+    return bench.compare_frameworks(batches, **options), lines
+
+
+GIVES_2 = """
+note("starts")
+def build(weights, x):
+    note("is built for", len(weights), *x.shape)
+    return lambda: 2
+"""
+GIVES_3 = GIVES_2.replace("lambda: 2", "lambda: 3")
+CANNOT_LOAD = "import no_such_module\ndef build(weights, x): pass"
+CANNOT_BUILD = "def build(weights, x): return 1 / 0"
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [(["MXNet", "JAX"], ["not installed, so left out: MXNet, JAX"]), ([], [])],
+)
+def test_one_line_says_what_is_not_installed(programs, monkeypatch, capsys, missing, said):
+    programs(a=GIVES_2, b=GIVES_2)
+    monkeypatch.setattr(bench, "missing_frameworks", lambda: missing)
+    swept, lines = compared(1)
+    assert lines == said
+    assert (swept.baseline, swept.labels) == ("a", ["b"])
+    compared(1, report=print)
+    assert capsys.readouterr() == ("".join(f"{line}\n" for line in said), "")
+
+
+def test_each_program_is_started_once_for_all_batches(programs):
+    notes = programs(a=GIVES_2, b=GIVES_2)
+    swept, _ = compared(1, 3, 8)
+    assert list(swept) == [1, 3, 8]
+    built = [f"is built for 3 {n} 512" for n in (1, 3, 8)]
+    for label in "ab":
+        of_program = [note[2:] for note in notes() if note[0] == label]
+        assert of_program == ["starts", *built]
+
+
+def test_a_program_that_fails_is_left_out_with_a_line(programs):
+    programs(a=GIVES_2, b=CANNOT_LOAD, c=CANNOT_BUILD, d=GIVES_2)
+    swept, lines = compared(1, 3)
+    assert [list(comparison) for comparison in swept.values()] == [["a", "d"]] * 2
+    assert lines == [
+        "left out: candidate 'b' raised ModuleNotFoundError: No module named 'no_such_module' "
+        "(<program>, line 3)",
+        "left out: candidate 'c' raised ZeroDivisionError: division by zero (<program>, line 3)",
+    ]
+
+
+def test_options_of_a_comparison_of_frameworks_go_to_compare(programs):
+    programs(a=GIVES_2, b=CANNOT_LOAD, c=CANNOT_BUILD, d=GIVES_3)
+    errors, shown = [], []
+    with pytest.raises(ResultsDiffer):
+        compared(1)
+    options = {"on_error": errors.append, "progress": shown.append, "baseline": "d"}
+    swept, lines = compared(1, check=False, min_effect=0.5, **options)
+    assert lines == []
+    assert [error.label for error in errors] == ["b", "c"]
+    assert swept.baseline == "d"
+    assert swept[1].min_effect == 0.5
+    assert any("warming up a" in text for text in shown)

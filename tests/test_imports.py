@@ -16,7 +16,7 @@ FLOORS = [
     {"book", "dataflow"},
     {"plot"},
     {"measure", "hybrid"},
-    {"limits"},
+    {"limits", "side_by_side"},
     {"bench", "own_model"},
     {"__main__"},
 ]
@@ -78,7 +78,10 @@ def test_no_imports_form_a_circle():
     assert list(networkx.simple_cycles(imported)) == []
 
 
-@pytest.mark.parametrize("name", [n for n in MODULES if wing(n) not in ("frameworks", "hybrid")])
+WITHOUT = [n for n in MODULES if wing(n) not in ("frameworks", "hybrid", "side_by_side")]
+
+
+@pytest.mark.parametrize("name", WITHOUT)
 def test_a_framework_is_named_only_where_it_belongs(name):
     if name == "nets":
         return  # the course's networks are PyTorch's

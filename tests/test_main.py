@@ -60,6 +60,8 @@ def measured(monkeypatch):
             "eager": clock.work(3e-5),
             "quick": clock.work(2e-5),
             "limit: read": clock.work(1e-6),
+            "ours, limit: read": clock.work(3e-6),
+            "no limits": clock.work(1e-5),
         }
         result = compare(ways, clock=clock)
         return replace(result, machine=result.machine | {"threads": 4})
@@ -89,9 +91,25 @@ def test_the_bench_writes_what_it_shows(measured, tmp_path, capsys):
 def test_a_limit_is_no_way_to_run_the_network(measured, capsys):
     main(["bench"])
     out = capsys.readouterr().out.splitlines()
-    assert "limit: read: 1.000 µs a call" in out
-    assert len([line for line in out if "limit" in line]) == 1
-    assert [line.split()[-1] for line in out[1:3]] == ["baseline", "faster"]
+    assert [line for line in out if "limit: " in line] == [
+        "limit: read: 1.000 µs a call",
+        "ours, limit: read: 3.000 µs a call",
+    ]
+    assert [line.split()[0] for line in out[1:4]] == ["eager", "quick", "no"]
+    assert [line.split()[-1] for line in out[1:4]] == ["baseline", "faster", "faster"]
+
+
+@pytest.mark.parametrize("batches", [[1], [8], [1, 8]])
+def test_the_bench_compares_all_frameworks_if_asked_to(measured, monkeypatch, capsys, batches):
+    frameworks = Sweep({n: measured[n].among(["quick", "no limits"]) for n in batches})
+    monkeypatch.setattr(
+        bench, "compare_frameworks", lambda asked: [*asked] == batches and frameworks
+    )
+    main(["bench", "--frameworks", "--batch", *map(str, batches)])
+    shown = frameworks if len(batches) > 1 else frameworks[batches[0]]
+    assert capsys.readouterr().out.startswith(str(shown))
+    main(["bench", "--batch", *map(str, batches)])
+    assert "eager" in capsys.readouterr().out
 
 
 def test_the_bench_says_how_many_threads_it_uses(measured, capsys):

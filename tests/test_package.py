@@ -107,7 +107,11 @@ def test_every_module_says_what_it_is_for():
     modules = [*pkgutil.walk_packages(d2lhybrid.__path__[:1], "d2lhybrid.")]
     assert len(modules) > 30
     for module in modules:
-        assert importlib.import_module(module.name).__doc__, module.name
+        if module.name.startswith("d2lhybrid.side_by_side."):  # programs: frameworks may be missing
+            source = Path(module.module_finder.path, f"{module.name.split('.')[-1]}.py").read_text()
+            assert ast.get_docstring(ast.parse(source)), module.name
+        else:
+            assert importlib.import_module(module.name).__doc__, module.name
 
 
 def test_what_the_books_section_uses_is_there():

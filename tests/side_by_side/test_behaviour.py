@@ -3,85 +3,13 @@
 Each framework runs in a process of its own, as in notebook 14.
 """
 
-import os
-import re
 from dataclasses import replace
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 
 import numpy
 import pytest
 
-import course
-from d2lhybrid import own_process
-from d2lhybrid.measure.processes import ProgramRunner
-
 behaviour = import_module("d2lhybrid.side_by_side.behaviour")
-
-COMPILERS = {
-    "mxnet": ["MXNet"],
-    "tensorflow": ["tf.function", "XLA"],
-    "paddle": ["Paddle, bytecode", "Paddle, source"],
-    "jax": ["jax.jit"],
-    "torch": ["torch.compile", "fullgraph=True"],
-}
-# One column for each compiler, in this order. r: right, s: silently wrong, e: error.
-TABLE = """
-                                mx  tf xla  byte src  jit  tc full
-a print                         s   s  s    r    s    s    r  e
-a counter                       s   s  s    r    s    s    r  r
-an if on the data               e   r  r    r    r    e    r  e
-an if on a shape                e   r  r    r    r    r    r  r
-a number from outside           s   s  s    r    s    s    r  r
-Python's random number          s   s  s    r    s    s    r  r
-the framework's random number   r   r  r    r    r    s    r  r
-x += 1                          e   r  r    r    r    r    r  r
-a number taken out              e   e  e    r    e    e    r  r
-a while on the data             e   r  r    r    r    e    r  e
-a for over the data             e   r  r    r    r    r    r  r
-a variable of one branch        e   e  e    s    s    e    r  e
-keeps its argument              s   s  s    r    s    s    r  r
-"""
-WORDS = {"r": "right", "s": "silently wrong", "e": "error"}
-
-
-def expected(framework):
-    """A framework's columns of the table: compiler -> case -> outcome."""
-    columns = [label for labels in COMPILERS.values() for label in labels]
-    table = {label: {} for label in COMPILERS[framework]}
-    for row in TABLE.strip().splitlines()[1:]:
-        case, *letters = re.split(r"\s{2,}", row)
-        for label, letter in zip(columns, letters, strict=True):
-            if label in table:
-                table[label][case] = WORDS[letter]
-    if framework == "torch":
-        import torch
-
-        version = tuple(map(int, torch.__version__.split(".")[:2]))
-        if version < (2, 10):  # a number taken out was captured only on request
-            table["fullgraph=True"]["a number taken out"] = "error"
-    return table
-
-
-@pytest.mark.parametrize("framework", COMPILERS)
-def test_each_compiler_does_to_each_case_what_the_notebook_says(framework):
-    must = os.environ.get("D2LHYBRID_COMPLETE") and framework in course.needed("frameworks")
-    if not find_spec(framework) and not must:
-        pytest.skip(f"{framework} is not installed")
-    program = own_process(Path(behaviour.__file__), "behaviour", threads=1)
-    runner = ProgramRunner(framework, program, (framework,))
-    try:
-        runner.load()
-        runner.warm_up()
-        found = runner.result
-    finally:
-        runner.close()
-    assert found == expected(framework)
-    order = [(label, case) for label, row in found.items() for case in row]
-    assert order == [(label, case) for label in COMPILERS[framework] for case in behaviour.CASES]
-    assert runner._words.text().strip() == ""  # it is silent
-
 
 # The trial itself, with NumPy as the framework, and compilers that are easily foretold.
 

@@ -1,0 +1,193 @@
+"""The same network in every framework of the course, each way a program in a process of its own.
+
+    result = compare(framework_ways(), network_weights(), network_input(rows=64))
+
+Each file `in_*.py` holds one framework's programs. A function there builds one way to run the
+network, from its weights and an input; `train_*` builds a step of training, from these, a target
+and a learning rate; `send` saves the network, and `receive` loads it. All arrays are NumPy's.
+`questions` and `behaviour` ask about more than times. Explained in notebook 14, and each framework
+in a notebook of its own.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..measure.candidates import Program, own_process
+from ..measure.processes import ProgramRunner, close_all
+
+HERE = Path(__file__).resolve().parent
+SIZES = (512, 256, 128, 2)
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A file of programs, and which functions in it build what: label -> function."""
+
+    file: str
+    modules: tuple[str, ...]  # that must be installed
+    ways: dict[str, str]  # the first is eager, if any is
+    steps: dict[str, str] = field(default_factory=dict)  # of training
+
+    @property
+    def is_there(self) -> bool:
+        return all(map(find_spec, self.modules))
+
+
+FRAMEWORKS = {
+    "PyTorch": Framework(
+        "in_torch.py",
+        ("torch",),
+        {"eager": "eager", "TorchScript": "torchscript", "torch.compile": "torch_compile"},
+        {"eager": "train_eager", "torch.compile": "train_torch_compile"},
+    ),
+    "MXNet": Framework(
+        "in_mxnet.py",
+        ("mxnet",),
+        {"eager": "eager", "hybridized": "hybridized", "static": "static"},
+        {"eager": "train_eager", "static": "train_static"},
+    ),
+    "Keras": Framework(
+        "in_tensorflow.py",
+        ("tensorflow",),
+        {"eager": "eager_keras", "tf.function": "function_keras", "XLA": "xla_keras"},
+    ),
+    "TensorFlow": Framework(
+        "in_tensorflow.py",
+        ("tensorflow",),
+        {"eager": "eager", "tf.function": "function", "XLA": "xla"},
+        {"eager": "train_eager", "tf.function": "train_function", "XLA": "train_xla"},
+    ),
+    "Paddle": Framework(
+        "in_paddle.py",
+        ("paddle",),
+        {"eager": "eager", "from bytecode": "bytecode", "from source": "source"},
+        {"eager": "train_eager", "from bytecode": "train_bytecode", "from source": "train_source"},
+    ),
+    "JAX": Framework(
+        "in_jax.py",
+        ("jax",),
+        {"eager": "eager", "jit": "jit"},
+        {"eager": "train_eager", "jit": "train_jit"},
+    ),
+    "NumPy": Framework("in_numpy.py", ("numpy",), {"three products": "products"}),
+    "ONNX Runtime": Framework("in_onnxruntime.py", ("onnx", "onnxruntime"), {"session": "session"}),
+    "our compiler": Framework(
+        "in_our_compiler.py",
+        ("torch",),
+        {"hybridize": "hybridized", "in a C loop": "in_a_c_loop", "limit: reading": "reads"},
+    ),
+}
+
+
+def missing_frameworks() -> list[str]:
+    """The frameworks that are not installed, so that their ways cannot be run."""
+    return [name for name, framework in FRAMEWORKS.items() if not framework.is_there]
+
+
+def framework_ways() -> dict[str, Program]:
+    """Every installed way to run the course's network: "JAX, jit" -> program.
+
+    The arguments are `network_weights()` and an input (rows, 512); a call returns (rows, 2).
+    Nothing is kept for gradients, and each process has one thread and one core.
+    """
+    return _programs("ways")
+
+
+def framework_steps() -> dict[str, Program]:
+    """Every installed way to train the network: "JAX, jit" -> program, whose call is one step.
+
+    The arguments are those of `framework_ways`, a target (rows, 2) and a learning rate. A step of
+    plain gradient descent returns the mean squared error from before it.
+    """
+    return _programs("steps")
+
+
+def _programs(kind):
+    files = dict.fromkeys(one.file for one in FRAMEWORKS.values() if one.is_there)
+    return {
+        label: own_process(HERE / file, function, threads=1)
+        for file in files
+        for label, function in _functions_in(file, kind).items()
+    }
+
+
+def network_weights(sizes: Sequence[int] = SIZES) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Weights of a network with these widths: a matrix (inputs, outputs) and a bias for each layer.
+
+    They are drawn at random, and are the same each time.
+    """
+    draw = np.random.default_rng(0).standard_normal
+    return [
+        (np.float32(draw((n, m)) / n**0.5), np.float32(0.1) * np.float32(draw(m)))
+        for n, m in pairwise(sizes)
+    ]
+
+
+def network_input(rows: int = 1, width: int = SIZES[0]) -> np.ndarray:
+    """An input (rows, width), drawn at random, the same each time."""
+    return np.float32(np.random.default_rng(1).standard_normal((rows, width)))
+
+
+def network_target(rows: int = 1, width: int = SIZES[-1]) -> np.ndarray:
+    """What the network is to learn, (rows, width), drawn at random, the same each time."""
+    return np.float32(np.random.default_rng(2).standard_normal((rows, width)))
+
+
+def ask_frameworks(
+    weights: list, x: np.ndarray, target: np.ndarray, rate: float, folder: Path | None = None
+) -> dict[str, dict[str, Any]]:
+    """Ask the installed frameworks more than times, with the arguments of `framework_steps`.
+
+    Each also saves its network in a folder of its own below `folder`, if one is given: "torch",
+    "mxnet", "tensorflow", "paddle", "jax", "onnxruntime".
+
+    Returns for each question a dict from labels to answers:
+
+        python_calls  how many functions of Python one call calls: {"JAX, jit": 1}
+        cores         how many cores are at work during calls: {"JAX, jit": 1.0}
+        losses        of the first four steps of training: {"JAX, jit": [1.02, 0.95, 0.90, 0.85]}
+        step_calls    as python_calls, for one step of training
+        outcomes      what becomes of Python in a function: {"jax.jit": {"a counter": "error"}}
+        failures      why a way has no answers: {"our compiler, hybridize": "CompilerNotFound: ..."}
+
+    All ways of a framework share one process. A CandidateError if that fails as a whole.
+    """
+    runners, found = [], {}
+    pool = ThreadPoolExecutor(2)  # two at a time, since each keeps a core busy
+    try:
+        for file, framework in {one.file: one for one in FRAMEWORKS.values()}.items():
+            if framework.is_there:
+                kinds = [_functions_in(file, kind) for kind in ("ways", "steps")]
+                where = str(folder) if folder else None
+                args = (file.removesuffix(".py"), *kinds, where, weights, x, target, rate)
+                asking = own_process(HERE / "questions.py", "answers", threads=1)
+                runners.append(ProgramRunner(file, asking, args))
+        for answers in pool.map(_answers, runners):
+            for question, answer in answers.items():
+                found.setdefault(question, {}).update(answer)
+    finally:
+        close_all(runners)  # first, or the pool would wait for their answers
+        pool.shutdown(cancel_futures=True)
+    return found
+
+
+def _answers(runner):
+    runner.load()
+    runner.warm_up(share_cores=False)
+    return runner.result
+
+
+def _functions_in(file, kind):
+    return {
+        f"{name}, {label}": function
+        for name, framework in FRAMEWORKS.items()
+        if framework.file == file
+        for label, function in getattr(framework, kind).items()
+    }

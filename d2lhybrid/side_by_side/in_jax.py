@@ -1,0 +1,63 @@
+"""The course's network in JAX, see notebook 13."""
+
+from d2lhybrid import import_framework
+
+jax = import_framework("jax")
+jnp = jax.numpy
+
+
+def network(params, x):
+    (a, b), (c, d), (e, f) = params
+    hidden = jax.nn.relu(x @ a + b)
+    hidden = jax.nn.relu(hidden @ c + d)
+    return hidden @ e + f
+
+
+def eager(weights, x, compiler=lambda net: net):
+    params, x = jax.tree.map(jnp.array, (weights, x))
+    compiled = compiler(network)
+    return lambda: compiled(params, x).block_until_ready()
+
+
+def jit(weights, x):
+    return eager(weights, x, jax.jit)
+
+
+def send(weights, x, folder):
+    from jax import export
+
+    params = jax.tree.map(jnp.array, weights)
+    (rows,) = export.symbolic_shape("rows")
+    any_rows = jax.ShapeDtypeStruct((rows, *x.shape[1:]), x.dtype)
+    saved = export.export(jax.jit(lambda x: network(params, x)))(any_rows)
+    (folder / "net.jax").write_bytes(saved.serialize())
+
+
+def receive(folder, x):
+    from jax import export
+
+    return export.deserialize(bytearray((folder / "net.jax").read_bytes())).call(x)
+
+
+def train_eager(weights, x, target, rate, compiler=lambda step: step):
+    params, x, target = jax.tree.map(jnp.array, (weights, x, target))
+
+    def loss_of(params):
+        return ((network(params, x) - target) ** 2).mean()
+
+    def updated(params):
+        loss, gradients = jax.value_and_grad(loss_of)(params)
+        return loss, jax.tree.map(lambda p, g: p - rate * g, params, gradients)
+
+    compiled = compiler(updated)
+
+    def step():
+        nonlocal params
+        loss, params = compiled(params)
+        return float(loss)
+
+    return step
+
+
+def train_jit(weights, x, target, rate):
+    return train_eager(weights, x, target, rate, jax.jit)

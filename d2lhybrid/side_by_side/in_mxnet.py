@@ -1,0 +1,77 @@
+"""The course's network in MXNet, see notebook 10."""
+
+from d2lhybrid import import_framework
+
+mx = import_framework("mxnet")
+nn, np = mx.gluon.nn, mx.np
+mx.npx.set_np()
+
+
+def network(weights):
+    net = nn.HybridSequential()
+    for matrix, bias in weights:
+        inputs, outputs = matrix.shape
+        relu = None if bias is weights[-1][1] else "relu"
+        net.add(nn.Dense(outputs, activation=relu, in_units=inputs))
+    net.initialize()
+    for layer, (matrix, bias) in zip(net, weights, strict=True):
+        layer.weight.set_data(np.array(matrix.T))
+        layer.bias.set_data(np.array(bias))
+    return net
+
+
+def eager(weights, x, compiler=lambda net: None):
+    net, x = network(weights), np.array(x)
+    compiler(net)  # it changes the network itself
+
+    def run():
+        result = net(x)
+        result.wait_to_read()
+        return result
+
+    return run
+
+
+def hybridized(weights, x):
+    return eager(weights, x, lambda net: net.hybridize())
+
+
+def static(weights, x):
+    return eager(weights, x, hybridize_statically)
+
+
+def hybridize_statically(net):
+    net.hybridize(static_alloc=True, static_shape=True)  # memory is planned once for all calls
+
+
+def send(weights, x, folder):
+    net = network(weights)
+    net.hybridize()
+    net(np.array(x))  # there is a graph only after a call
+    net.export(str(folder / "net"))
+
+
+def receive(folder, x):
+    files = [str(folder / name) for name in ("net-symbol.json", "net-0000.params")]
+    return mx.gluon.SymbolBlock.imports(files[0], ["data"], files[1])(np.array(x))
+
+
+def train_eager(weights, x, target, rate, compiler=lambda net: None):
+    net, x, target = network(weights), np.array(x), np.array(target)
+    compiler(net)
+    # Without a store for keys and values, which is for several devices.
+    options = {"optimizer_params": {"learning_rate": rate}, "kvstore": None}
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", **options)
+
+    def step():
+        with mx.autograd.record():
+            loss = ((net(x) - target) ** 2).mean()
+        loss.backward()
+        trainer.step(1)
+        return float(loss)
+
+    return step
+
+
+def train_static(weights, x, target, rate):
+    return train_eager(weights, x, target, rate, hybridize_statically)

@@ -1,0 +1,45 @@
+"""The course's network in ONNX Runtime, see notebook 07. The model is written node by node."""
+
+import onnx
+from onnx import numpy_helper
+from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
+from onnxruntime import InferenceSession, SessionOptions
+
+FLOAT = onnx.TensorProto.FLOAT
+
+
+def model(weights):
+    nodes, arrays, last = [], [], "x"
+    for i, pair in enumerate(weights):
+        if i:
+            nodes.append(make_node("Relu", [last], [f"relu{i}"]))
+            last = f"relu{i}"
+        names = [f"matrix{i}", f"bias{i}"]
+        arrays += [numpy_helper.from_array(*each) for each in zip(pair, names, strict=True)]
+        nodes.append(make_node("Gemm", [last, *names], [f"gemm{i}"]))
+        last = f"gemm{i}"
+    inputs = [make_tensor_value_info("x", FLOAT, ["n", len(weights[0][0])])]
+    outputs = [make_tensor_value_info(last, FLOAT, ["n", len(weights[-1][1])])]
+    graph = make_graph(nodes, "net", inputs, outputs, arrays)
+    # Older versions of ONNX Runtime read it, too.
+    return make_model(graph, opset_imports=[make_opsetid("", 18)], ir_version=9)
+
+
+def session(weights, x):
+    net = InferenceSession(model(weights).SerializeToString(), one_thread())
+    return lambda: net.run(None, {"x": x})[0]
+
+
+def one_thread():
+    options = SessionOptions()
+    options.intra_op_num_threads = 1  # it does not look at the environment
+    return options
+
+
+def send(weights, x, folder):
+    onnx.save(model(weights), folder / "net.onnx")
+
+
+def receive(folder, x):
+    (result,) = InferenceSession(folder / "net.onnx", one_thread()).run(None, {"x": x})
+    return result

@@ -1,0 +1,70 @@
+"""The course's network in PaddlePaddle, see notebook 12."""
+
+import os
+from functools import partial
+
+from d2lhybrid import import_framework
+
+os.environ["MIN_GRAPH_SIZE"] = "0"  # or a graph of fewer than ten operations is left to Python
+paddle = import_framework("paddle")
+nn = paddle.nn
+from_bytecode = partial(paddle.jit.to_static, full_graph=False)
+from_source = partial(paddle.jit.to_static, full_graph=True)
+
+
+def network(weights):
+    layers = []
+    for matrix, bias in weights:
+        layers += [nn.Linear(*matrix.shape), nn.ReLU()]
+        layers[-2].weight.set_value(matrix)
+        layers[-2].bias.set_value(bias)
+    return nn.Sequential(*layers[:-1])
+
+
+def eager(weights, x, compiler=lambda net: net):
+    net, x = network(weights), paddle.to_tensor(x)
+    for parameter in net.parameters():
+        parameter.stop_gradient = True
+    compiled = compiler(net)
+    return lambda: compiled(x)
+
+
+def bytecode(weights, x):
+    return eager(weights, x, from_bytecode)
+
+
+def source(weights, x):
+    return eager(weights, x, from_source)
+
+
+def send(weights, x, folder):
+    any_rows = paddle.static.InputSpec([-1, *x.shape[1:]], name="x")
+    net = from_source(network(weights), input_spec=[any_rows])
+    paddle.jit.save(net, str(folder / "net"))
+
+
+def receive(folder, x):
+    return paddle.jit.load(str(folder / "net"))(paddle.to_tensor(x))
+
+
+def train_eager(weights, x, target, rate, compiler=lambda net: net):
+    net, x, target = network(weights), paddle.to_tensor(x), paddle.to_tensor(target)
+    optimizer = paddle.optimizer.SGD(rate, net.parameters())
+    compiled = compiler(net)
+
+    def step():
+        loss = ((compiled(x) - target) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        return float(loss)
+
+    return step
+
+
+def train_bytecode(weights, x, target, rate):
+    return train_eager(weights, x, target, rate, from_bytecode)
+
+
+def train_source(weights, x, target, rate):
+    return train_eager(weights, x, target, rate, from_source)

@@ -1,0 +1,83 @@
+"""The course's network in TensorFlow, see notebook 11: with Keras' layers, and without."""
+
+from functools import partial
+
+from d2lhybrid import import_framework
+
+tf = import_framework("tensorflow")
+with_xla = partial(tf.function, jit_compile=True)
+
+
+def eager_keras(weights, x, compiler=lambda net: net):
+    layers = [tf.keras.layers.Dense(len(bias), "relu") for _, bias in weights[:-1]]
+    last = tf.keras.layers.Dense(len(weights[-1][1]))
+    net = tf.keras.Sequential([tf.keras.Input(x.shape[1:]), *layers, last])
+    net.set_weights([array for pair in weights for array in pair])
+    compiled, x = compiler(net), tf.constant(x)
+    return lambda: compiled(x)
+
+
+def function_keras(weights, x):
+    return eager_keras(weights, x, tf.function)
+
+
+def xla_keras(weights, x):
+    return eager_keras(weights, x, with_xla)
+
+
+def network(variables, x):
+    (a, b), (c, d), (e, f) = variables
+    hidden = tf.nn.relu(x @ a + b)
+    hidden = tf.nn.relu(hidden @ c + d)
+    return hidden @ e + f
+
+
+def eager(weights, x, compiler=lambda net: net):
+    variables, x = [tuple(map(tf.Variable, pair)) for pair in weights], tf.constant(x)
+    compiled = compiler(lambda x: network(variables, x))
+    return lambda: compiled(x)
+
+
+def function(weights, x):
+    return eager(weights, x, tf.function)
+
+
+def xla(weights, x):
+    return eager(weights, x, with_xla)
+
+
+def send(weights, x, folder):
+    module = tf.Module()
+    module.weights = [tuple(map(tf.Variable, pair)) for pair in weights]
+    any_rows = [tf.TensorSpec([None, *x.shape[1:]])]
+    module.net = tf.function(lambda x: network(module.weights, x), input_signature=any_rows)
+    tf.saved_model.save(module, str(folder))
+
+
+def receive(folder, x):
+    module = tf.saved_model.load(str(folder))  # it holds the variables: the name keeps it
+    return module.net(tf.constant(x))
+
+
+def train_eager(weights, x, target, rate, compiler=lambda step: step):
+    variables = [tuple(map(tf.Variable, pair)) for pair in weights]
+    every = [variable for pair in variables for variable in pair]
+    x, target = tf.constant(x), tf.constant(target)
+
+    def step():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((network(variables, x) - target) ** 2)
+        for variable, gradient in zip(every, tape.gradient(loss, every), strict=True):
+            variable.assign_sub(rate * gradient)
+        return loss
+
+    compiled = compiler(step)
+    return lambda: float(compiled())
+
+
+def train_function(weights, x, target, rate):
+    return train_eager(weights, x, target, rate, tf.function)
+
+
+def train_xla(weights, x, target, rate):
+    return train_eager(weights, x, target, rate, with_xla)

@@ -1,0 +1,42 @@
+"""The published runs that come with the package: that none was lost or changed."""
+
+import csv
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+from checkout import ROOT
+
+with (ROOT / "d2lhybrid" / "data" / "published_runs.csv").open(encoding="utf-8") as lines:
+    RUNS = list(csv.DictReader(lines))
+
+# Framework and edition -> runs, those in which the compiled network was slower, the first and the
+# last date, the sums of all seconds without compiling and with it: counted in the books' histories.
+COUNTED = """
+MXNet en 71 3 2020-01-06 2023-08-18 59.9758 25.6409
+MXNet zh 19 0 2021-05-08 2023-08-18 18.0430 7.2096
+PaddlePaddle zh 3 3 2023-02-09 2023-08-18 1.1387 1.6015
+PyTorch en 31 12 2021-01-06 2023-08-18 91.2118 86.1771
+PyTorch zh 19 6 2021-05-08 2023-08-18 25.1677 26.2389
+TensorFlow en 29 0 2021-03-20 2023-08-18 30.9603 11.6289
+TensorFlow zh 19 0 2021-05-08 2023-08-18 15.8135 6.4789
+"""
+
+
+def counted(framework, edition):
+    """The same of the package's copy, as a line."""
+    own = [run for run in RUNS if (run["framework"], run["edition"]) == (framework, edition)]
+    slower = sum(Decimal(run["with"]) > Decimal(run["without"]) for run in own)
+    dates = sorted(run["date"] for run in own)
+    sums = [sum(Decimal(run[column]) for run in own) for column in ("without", "with")]
+    return " ".join(map(str, (framework, edition, len(own), slower, dates[0], dates[-1], *sums)))
+
+
+@pytest.mark.parametrize("line", COUNTED.strip().splitlines())
+def test_the_published_runs_are_those_of_the_book(line):
+    assert counted(*line.split()[:2]) == line
+
+
+def test_there_is_no_other_run_and_none_comes_twice():
+    assert len(RUNS) == sum(int(line.split()[2]) for line in COUNTED.strip().splitlines()) == 191
+    assert max(Counter(tuple(run.values()) for run in RUNS).values()) == 1
