@@ -6,6 +6,7 @@ On several cores, pytest-xdist starts a process for each, and each of them reads
 import atexit
 import os
 import re
+import shutil
 import tempfile
 import textwrap
 from base64 import b64decode
@@ -20,6 +21,7 @@ from PIL import Image, ImageChops
 import course
 
 ENVIRONMENT = {}  # of the notebooks' kernels
+NOT_COMPARED = "run, but not compared"
 OF_PROGRAMS = r"plot_(data_flow|tree|pipeline|published)\(|graph\.plot\("
 
 
@@ -34,17 +36,35 @@ def pytest_ignore_collect(collection_path):
 def pytest_collection_modifyitems(items):
     """Leave out the notebooks whose framework is not installed; no kernel is started for them.
 
-    Where D2LHYBRID_COMPLETE is set, nothing may be left out: they are run, and fail.
+    One that shows all frameworks is run with those that are there, and its outputs are not
+    compared where something is missing. Where D2LHYBRID_COMPLETE is set, nothing may be left out:
+    they are run and compared, and fail.
     """
     if os.environ.get("D2LHYBRID_COMPLETE"):
         return
     for entry, path in zip(course.course_entries(), course.course_notebooks(), strict=True):
+        cells = [item for item in items if item.path == path]
         for name in course.needed("frameworks", [entry]):
             if not find_spec(name):
                 left_out = pytest.mark.skip(reason=f"{name} is not installed")
-                for item in items:
-                    if item.path == path:
-                        item.add_marker(left_out)
+                for cell in cells:
+                    cell.add_marker(left_out)
+        if missing := missing_for_comparing(entry):
+            for cell in cells:
+                cell.options["check"] = False
+                # A report takes this along from a process of pytest-xdist.
+                cell.user_properties.append((NOT_COMPARED, missing))
+
+
+def missing_for_comparing(entry):
+    """Why a notebook that shows all frameworks can't show what its page does; '' if it can."""
+    others = course.needed("compared_with", [entry])
+    if not others:
+        return ""
+    missing = [name for name in others + course.needed("packages", [entry]) if not find_spec(name)]
+    missing += [name for name in course.needed("commands", [entry]) if not shutil.which(name)]
+    are = "is" if len(missing) == 1 else "are"
+    return f"{', '.join(missing)} {are} not installed" if missing else ""
 
 
 def pytest_configure(config):
@@ -68,13 +88,21 @@ def pytest_unconfigure(config):
     if reporter is None or status is None or config.option.collectonly:
         return  # a process of pytest-xdist, or nothing was run
     reports = [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
-    skipped = {
-        one.nodeid.partition(".ipynb::")[0].rpartition("/")[2]: one.longrepr[2]
-        for one in reporter.stats.get("skipped", ())
-        if ".ipynb::" in one.nodeid
+    left_out = {
+        notebook_of(one): f"{NOT_COMPARED}: {dict(one.user_properties)[NOT_COMPARED]}"
+        for one in reporter.stats.get("passed", ())
+        if NOT_COMPARED in dict(one.user_properties)
     }
+    for one in reporter.stats.get("skipped", ()):
+        if ".ipynb::" in one.nodeid:
+            left_out[notebook_of(one)] = one.longrepr[2]
     failed = [one.nodeid for one in reports]
-    print(verdict(status, failed, config.invocation_params.args, skipped))
+    print(verdict(status, failed, config.invocation_params.args, left_out))
+
+
+def notebook_of(report):
+    """The name of the notebook to which a reported cell belongs."""
+    return report.nodeid.partition(".ipynb::")[0].rpartition("/")[2]
 
 
 def pytest_sessionfinish(session, exitstatus):
@@ -84,7 +112,7 @@ def pytest_sessionfinish(session, exitstatus):
 def verdict(status, failed, arguments, left_out):
     """The last line of a check: `ready`, or the notebooks and tests that failed.
 
-    `left_out` says of each notebook that was left out why.
+    `left_out` says of each notebook that was left out, or was not compared, why.
     """
     if status == pytest.ExitCode.OK:
         ready = "ready, as far as was asked" if arguments else "ready"

@@ -130,7 +130,7 @@ def kernel_metadata():
 def check(*arguments):
     arguments = [*with_parts(arguments)]
     set_up()
-    add_frameworks(needed("frameworks", asked_for(arguments)))
+    add_frameworks(to_install(asked_for(arguments)))
     if not arguments:
         print(
             "This runs every test and every cell of every notebook. It takes 3 to 15 minutes on\n"
@@ -280,7 +280,7 @@ def answers(url):
 def refresh(*paths):
     paths = notebooks(paths)
     set_up()
-    add_frameworks(needed("frameworks", asked_for(map(str, paths))))
+    add_frameworks(to_install(asked_for(map(str, paths))))
     # The rest happens inside the environment, where nbclient is.
     return run([VENV_PYTHON, __file__, "run_notebooks", *paths])
 
@@ -375,12 +375,18 @@ def course_notebooks():
 def needed(kind, entries=None):
     """What notebooks need, as course.toml names it: all of them, or those of the entries.
 
-    `kind` is "commands", "packages", "frameworks" or "colab".
+    `kind` is "commands", "packages", "frameworks", "compared_with" or "colab".
     """
     needs = manifest()["needs"]
     entries = course_entries() if entries is None else entries
     names = [name for entry in entries for name in entry["needs"]]
     return list(dict.fromkeys(one for name in names for one in needs[name].get(kind, [])))
+
+
+def to_install(entries):
+    """The frameworks without which notebooks do not run, or would not be compared."""
+    both = [*needed("frameworks", entries), *needed("compared_with", entries)]
+    return list(dict.fromkeys(both))
 
 
 def notebooks(paths):

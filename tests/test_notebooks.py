@@ -22,7 +22,9 @@ from notebook_rules import (
     code_cells,
     first_cell,
     load,
+    opens_as_agreed,
     prose,
+    says_what_it_needs,
 )
 from PIL import Image
 
@@ -342,6 +344,20 @@ def test_a_notebook_begins_with_its_framework(monkeypatch, second_cell, faults):
     notebook = sample()
     replace_in_code(notebook, "print(10)", second_cell)
     assert len(list(begins_with_its_framework(notebook, NAME))) == faults
+
+
+@pytest.mark.parametrize(("call", "faults"), [("print(10)", 0), ('import_framework("jax")', 1)])
+def test_a_notebook_that_compares_all_frameworks_imports_none(monkeypatch, call, faults):
+    monkeypatch.setitem(ENTRIES[NAME], "needs", ["others"])
+    notebook = sample()
+    replace_in_code(notebook, "print(10)", call)
+    assert len(list(begins_with_its_framework(notebook, NAME))) == faults
+    assert len(list(opens_as_agreed(notebook, NAME))) == 1  # Colab's lines are missing
+    code_cells(notebook)[0]["source"] = [first_cell(NAME)]
+    assert list(opens_as_agreed(notebook, NAME)) == []
+    assert len(list(says_what_it_needs(notebook, NAME))) == 1
+    replace_in_prose(notebook, "Python.", "the other frameworks, as many as you have.")
+    assert list(says_what_it_needs(notebook, NAME)) == []
 
 
 def test_every_rule_has_found_a_fault():

@@ -58,46 +58,66 @@ def test_course_toml_names_frameworks_and_what_colab_lacks():
         assert set(what.get("colab", [])) <= pins
 
 
+def test_what_compares_all_frameworks_needs_what_their_notebooks_need():
+    needs = course.manifest()["needs"]
+    alone = [what for what in needs.values() if "frameworks" in what]
+    together = [what for what in needs.values() if "compared_with" in what]
+    assert together == [needs["others"]]
+    for kind, where in (("frameworks", "compared_with"), ("colab", "colab")):
+        one_by_one = [name for what in alone for name in what.get(kind, [])]
+        assert needs["others"][where] == one_by_one
+
+
 def test_the_first_cell_installs_on_colab_what_is_missing_there(monkeypatch):
     (name, entry), *_ = ENTRIES.items()
     assert first_cell(name).endswith("d2lhybrid")
     monkeypatch.setitem(entry, "needs", ["c", "mxnet"])
-    assert first_cell(name).endswith("    !pip install --quiet --no-deps mxnet==1.9.1")
+    pins = ["mxnet==1.9.1", "paddlepaddle==3.3.1"]
+    mxnet, paddle = (f"    !pip install --quiet --no-deps {pin}" for pin in pins)
+    assert first_cell(name).endswith(f"d2lhybrid\n{mxnet}")
+    monkeypatch.setitem(entry, "needs", ["others", "c"])
+    assert first_cell(name).endswith(f"d2lhybrid\n{mxnet}\n{paddle}")
 
 
 @pytest.fixture
 def with_a_framework(copy):
-    """A copy with a part more, whose only notebook needs MXNet and JAX."""
-    part = """
-        [[parts]]
-        title.en = "Last"
-        [[parts.notebooks]]
-        name = "99_last"
-        title.en = "Last"
-        about.en = "nothing"
-        minutes = 5
-        needs = ["mxnet", "jax"]
-    """
+    """A copy with two parts more: a notebook that compares all, and one with MXNet and JAX."""
+    parts = ""
+    for name, needs in (("98_all", '["others"]'), ("99_last", '["mxnet", "jax"]')):
+        parts += f"""
+            [[parts]]
+            title.en = "Last"
+            [[parts.notebooks]]
+            name = "{name}"
+            title.en = "Last"
+            about.en = "nothing"
+            minutes = 5
+            needs = {needs}
+        """
+        (copy / "notebooks" / f"{name}.ipynb").write_text('{"cells": []}')
     manifest = (copy / "course.toml").read_text(encoding="utf-8")
     before, mark, after = manifest.partition("# What a notebook may need")
-    (copy / "course.toml").write_text(f"{before}{part}\n{mark}{after}", encoding="utf-8")
-    (copy / "notebooks" / "99_last.ipynb").write_text('{"cells": []}')
+    (copy / "course.toml").write_text(f"{before}{parts}\n{mark}{after}", encoding="utf-8")
     (copy / "tests").mkdir()
     return copy
+
+
+TWO, ALL = ["mxnet", "jax"], ["mxnet", "tensorflow", "paddle", "jax"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "needed", "run"),
     [
-        ([], True, []),
-        (["-x"], True, ["-x"]),
-        (["notebooks"], True, ["notebooks"]),
-        (["--part", "{last}", "-x"], True, ["notebooks/99_last.ipynb", "-x"]),
-        (["--part={last}"], True, ["notebooks/99_last.ipynb"]),
-        (["notebooks/99_last.ipynb::Cell 3"], True, ["notebooks/99_last.ipynb::Cell 3"]),
-        (["--part", "0"], False, ["notebooks/00_start_here.ipynb"]),
-        (["notebooks/04_torchscript.ipynb"], False, ["notebooks/04_torchscript.ipynb"]),
-        (["tests"], False, ["tests"]),
+        ([], ALL, []),
+        (["-x"], ALL, ["-x"]),
+        (["notebooks"], ALL, ["notebooks"]),
+        (["--part", "{last}", "-x"], TWO, ["notebooks/99_last.ipynb", "-x"]),
+        (["--part={last}"], TWO, ["notebooks/99_last.ipynb"]),
+        (["notebooks/99_last.ipynb::Cell 3"], TWO, ["notebooks/99_last.ipynb::Cell 3"]),
+        (["notebooks/98_all.ipynb"], ALL, ["notebooks/98_all.ipynb"]),
+        (["--part", "0"], [], ["notebooks/00_start_here.ipynb"]),
+        (["notebooks/04_torchscript.ipynb"], [], ["notebooks/04_torchscript.ipynb"]),
+        (["tests"], [], ["tests"]),
     ],
 )
 def test_a_check_installs_what_its_notebooks_need(
@@ -109,12 +129,12 @@ def test_a_check_installs_what_its_notebooks_need(
     monkeypatch.setattr(course, "add_frameworks", asked.extend)
     monkeypatch.setattr(course, "run", lambda command, **options: commands.append(command))
     course.main("check", *(word.format(last=last) for word in arguments))
-    assert {"mxnet", "jax"} <= set(asked) if needed else asked == []
+    assert asked == needed
     assert commands[0][3:] == run
 
 
 @pytest.mark.parametrize(
-    ("name", "needed"), [("99_last", ["mxnet", "jax"]), ("04_torchscript", [])]
+    ("name", "needed"), [("99_last", TWO), ("98_all", ALL), ("04_torchscript", [])]
 )
 def test_so_does_a_refresh(with_a_framework, monkeypatch, name, needed):
     course, asked = load_course(with_a_framework), []

@@ -142,19 +142,24 @@ def test_the_last_line_names_what_was_left_out():
     assert conftest.verdict(1, ["tests/test_a.py::test_b"], [], left_out).startswith("not ready")
 
 
-@pytest.fixture(scope="module")
-def lacking(tmp_path_factory):
-    """A course whose notebook 02 needs a framework that nobody has."""
-    folder = copy_course(tmp_path_factory.mktemp("course"))
+def course_with_a_need(folder, need):
+    """A course whose notebook 02 needs something, and the tests' files in its folder."""
+    copy_course(folder)
     (folder / "tests").mkdir()
     for file in ("conftest.py", "tests/sanitize.cfg"):
         shutil.copy(ROOT / file, folder / file)
     manifest = (folder / "course.toml").read_text(encoding="utf-8")
     place = manifest.index("needs = []", manifest.index(f'"{SHORT[1][:-6]}"'))
     manifest = f'{manifest[:place]}needs = ["none"]{manifest[place + 10 :]}'
-    manifest = manifest.replace("[needs.c]", '[needs.none]\nframeworks = ["no_such"]\n\n[needs.c]')
+    manifest = manifest.replace("[needs.c]", f"[needs.none]\n{need}\n\n[needs.c]")
     (folder / "course.toml").write_text(manifest, encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="module")
+def lacking(tmp_path_factory):
+    """A course whose notebook 02 needs a framework that nobody has."""
+    return course_with_a_need(tmp_path_factory.mktemp("course"), 'frameworks = ["no_such"]')
 
 
 def checked(folder, *arguments, **environment):
@@ -183,6 +188,75 @@ def test_where_nothing_may_be_left_out_it_is_run(lacking):
     option = "--nbval-kernel-name=no_such_kernel"
     said = checked(lacking, f"notebooks/{SHORT[1]}", option, D2LHYBRID_COMPLETE="1")
     assert said[-1].startswith(f"not ready: {SHORT[1].removesuffix('.ipynb')}")
+
+
+NEEDS = {
+    "here": {"compared_with": ["json"], "packages": ["wave"], "commands": ["this"]},
+    "not here": {"compared_with": ["json", "no_such", "nor_this"]},
+    "package": {"packages": ["no_package"]},
+    "command": {"commands": ["no-command"]},
+}
+
+
+@pytest.mark.parametrize(
+    ("needs", "missing"),
+    [
+        (["here"], ""),
+        (["not here"], "no_such, nor_this are not installed"),
+        (["here", "package"], "no_package is not installed"),
+        (["command", "here"], "no-command is not installed"),
+        (["not here", "package", "command"], "no_such, nor_this, no_package, no-command are not "),
+        (["package", "command"], ""),  # of such a notebook all outputs are compared
+    ],
+)
+def test_what_compares_all_frameworks_is_not_compared_where_something_is_missing(
+    monkeypatch, needs, missing
+):
+    monkeypatch.setattr(course, "manifest", lambda: {"needs": NEEDS})
+    monkeypatch.setattr(shutil, "which", lambda name: "/bin/this" if name == "this" else None)
+    found = conftest.missing_for_comparing({"needs": needs})
+    assert found.startswith(missing) if missing else found == ""
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory):
+    """A course with two wrong pages; notebook 02 is compared only where there is what none has."""
+    folder = course_with_a_need(tmp_path_factory.mktemp("course"), 'compared_with = ["no_such"]')
+    printed = nbformat.v4.new_output("stream", text="2")
+    cell = nbformat.v4.new_code_cell("print(1)", outputs=[printed], execution_count=1)
+    for name in SHORT:
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), folder / "notebooks" / name)
+    return folder
+
+
+BUT = "but for 02_symbolic_programs (run, but not compared: no_such is not installed)"
+
+
+@pytest.mark.parametrize("processes", ["-n0", "-n1"])  # in this one, in one of pytest-xdist
+def test_the_last_line_names_what_was_run_and_not_compared(wrong, processes):
+    said = checked(wrong, processes, f"notebooks/{SHORT[1]}")
+    assert said[-1] == f"ready, as far as was asked, {BUT}"
+    assert "1 passed" in said[-2]
+
+
+def test_the_others_are_compared(wrong):
+    said = checked(wrong, *(f"notebooks/{name}" for name in SHORT))
+    assert said[-1] == "not ready: 01_imperative_programs (Cell 1)"
+
+
+def test_where_nothing_may_be_left_out_it_is_compared(wrong):
+    said = checked(wrong, f"notebooks/{SHORT[1]}", D2LHYBRID_COMPLETE="1")
+    assert said[-1] == "not ready: 02_symbolic_programs (Cell 1)"
+
+
+def test_a_cell_that_fails_is_reported_although_nothing_is_compared(wrong):
+    path = wrong / "notebooks" / SHORT[1]
+    notebook = load(path)
+    broken = notebook | {"cells": [code_cells(notebook)[0] | {"source": "1 / 0"}]}
+    path.write_text(json.dumps(broken), encoding="utf-8")
+    said = checked(wrong, f"notebooks/{SHORT[1]}")
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    assert said[-1] == "not ready: 02_symbolic_programs (Cell 1)"
 
 
 def test_a_kernel_shows_what_c_prints(lacking):
