@@ -27,7 +27,7 @@ SIZES = (512, 256, 128, 2)
 
 
 @dataclass(frozen=True)
-class Framework:
+class Programs:
     """A file of programs, and which functions in it build what: label -> function."""
 
     file: str
@@ -37,48 +37,49 @@ class Framework:
 
     @property
     def is_there(self) -> bool:
+        """Whether all that they import is installed."""
         return all(map(find_spec, self.modules))
 
 
-FRAMEWORKS = {
-    "PyTorch": Framework(
+PROGRAMS_OF = {
+    "PyTorch": Programs(
         "in_torch.py",
         ("torch",),
         {"eager": "eager", "TorchScript": "torchscript", "torch.compile": "torch_compile"},
         {"eager": "train_eager", "torch.compile": "train_torch_compile"},
     ),
-    "MXNet": Framework(
+    "MXNet": Programs(
         "in_mxnet.py",
         ("mxnet",),
         {"eager": "eager", "hybridized": "hybridized", "static": "static"},
         {"eager": "train_eager", "static": "train_static"},
     ),
-    "Keras": Framework(
+    "Keras": Programs(
         "in_tensorflow.py",
         ("tensorflow",),
         {"eager": "eager_keras", "tf.function": "function_keras", "XLA": "xla_keras"},
     ),
-    "TensorFlow": Framework(
+    "TensorFlow": Programs(
         "in_tensorflow.py",
         ("tensorflow",),
         {"eager": "eager", "tf.function": "function", "XLA": "xla"},
         {"eager": "train_eager", "tf.function": "train_function", "XLA": "train_xla"},
     ),
-    "Paddle": Framework(
+    "Paddle": Programs(
         "in_paddle.py",
         ("paddle",),
         {"eager": "eager", "from bytecode": "bytecode", "from source": "source"},
         {"eager": "train_eager", "from bytecode": "train_bytecode", "from source": "train_source"},
     ),
-    "JAX": Framework(
+    "JAX": Programs(
         "in_jax.py",
         ("jax",),
         {"eager": "eager", "jit": "jit"},
         {"eager": "train_eager", "jit": "train_jit"},
     ),
-    "NumPy": Framework("in_numpy.py", ("numpy",), {"three products": "products"}),
-    "ONNX Runtime": Framework("in_onnxruntime.py", ("onnx", "onnxruntime"), {"session": "session"}),
-    "our compiler": Framework(
+    "NumPy": Programs("in_numpy.py", ("numpy",), {"three products": "products"}),
+    "ONNX Runtime": Programs("in_onnxruntime.py", ("onnx", "onnxruntime"), {"session": "session"}),
+    "our compiler": Programs(
         "in_our_compiler.py",
         ("torch",),
         {"hybridize": "hybridized", "in a C loop": "in_a_c_loop", "limit: reading": "reads"},
@@ -88,7 +89,7 @@ FRAMEWORKS = {
 
 def missing_frameworks() -> list[str]:
     """The frameworks that are not installed, so that their ways cannot be run."""
-    return [name for name, framework in FRAMEWORKS.items() if not framework.is_there]
+    return [name for name, framework in PROGRAMS_OF.items() if not framework.is_there]
 
 
 def framework_ways() -> dict[str, Program]:
@@ -110,7 +111,7 @@ def framework_steps() -> dict[str, Program]:
 
 
 def _programs(kind):
-    files = dict.fromkeys(one.file for one in FRAMEWORKS.values() if one.is_there)
+    files = dict.fromkeys(one.file for one in PROGRAMS_OF.values() if one.is_there)
     return {
         label: own_process(HERE / file, function, threads=1)
         for file in files
@@ -162,7 +163,7 @@ def ask_frameworks(
     runners, found = [], {}
     pool = ThreadPoolExecutor(2)  # two at a time, since each keeps a core busy
     try:
-        for file, framework in {one.file: one for one in FRAMEWORKS.values()}.items():
+        for file, framework in {one.file: one for one in PROGRAMS_OF.values()}.items():
             if framework.is_there:
                 kinds = [_functions_in(file, kind) for kind in ("ways", "steps")]
                 where = str(folder) if folder else None
@@ -187,7 +188,7 @@ def _answers(runner):
 def _functions_in(file, kind):
     return {
         f"{name}, {label}": function
-        for name, framework in FRAMEWORKS.items()
+        for name, framework in PROGRAMS_OF.items()
         if framework.file == file
         for label, function in getattr(framework, kind).items()
     }

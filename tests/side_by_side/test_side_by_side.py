@@ -19,9 +19,9 @@ from notebook_rules import ROOT
 from d2lhybrid import CandidateError, difference, own_process, side_by_side
 from d2lhybrid.measure.processes import ProgramRunner
 from d2lhybrid.side_by_side import (
-    FRAMEWORKS,
     HERE,
-    Framework,
+    PROGRAMS_OF,
+    Programs,
     ask_frameworks,
     framework_steps,
     framework_ways,
@@ -32,7 +32,7 @@ from d2lhybrid.side_by_side import (
 )
 
 CASES = import_module("d2lhybrid.side_by_side.behaviour").CASES
-FILES = list(dict.fromkeys(framework.file for framework in FRAMEWORKS.values()))
+FILES = list(dict.fromkeys(framework.file for framework in PROGRAMS_OF.values()))
 COMMANDS = {"in_torch.py": "g++", "in_our_compiler.py": "cc"}  # of their compilers
 WEIGHTS, RATE = network_weights(), 0.01
 
@@ -50,7 +50,7 @@ def of_file(file, kind):
     """The ways or steps that a file holds: label -> function."""
     return {
         f"{name}, {way}": function
-        for name, framework in FRAMEWORKS.items()
+        for name, framework in PROGRAMS_OF.items()
         if framework.file == file
         for way, function in getattr(framework, kind).items()
     }
@@ -58,7 +58,7 @@ def of_file(file, kind):
 
 def modules_of(file):
     """The modules that a file of programs imports."""
-    return next(one.modules for one in FRAMEWORKS.values() if one.file == file)
+    return next(one.modules for one in PROGRAMS_OF.values() if one.file == file)
 
 
 def skip_without(file):
@@ -296,7 +296,7 @@ def lacking(monkeypatch):
 def test_what_is_not_installed_is_named_and_gives_no_programs(lacking, modules, missing):
     lacking(*modules)
     assert missing_frameworks() == missing
-    there = {name: one for name, one in FRAMEWORKS.items() if name not in missing}
+    there = {name: one for name, one in PROGRAMS_OF.items() if name not in missing}
     for programs, kind in ((framework_ways(), "ways"), (framework_steps(), "steps")):
         of = {f"{name}, {way}": name for name in there for way in getattr(there[name], kind)}
         assert list(programs) == list(of)
@@ -312,15 +312,15 @@ def test_labels_are_a_framework_and_a_way(lacking):
     for label in [*framework_ways(), *framework_steps()]:
         assert label.count(", ") == 1
     assert next(iter(framework_ways())) == "PyTorch, eager"  # the bench's baseline
-    for name, framework in FRAMEWORKS.items():
+    for name, framework in PROGRAMS_OF.items():
         for ways in (framework.ways, framework.steps):
             if len(ways) > 1 and name != "our compiler":
                 assert next(iter(ways)) == "eager", name
 
 
-@pytest.mark.parametrize("name", FRAMEWORKS)
+@pytest.mark.parametrize("name", PROGRAMS_OF)
 def test_a_framework_has_every_function_that_is_named(name):
-    framework = FRAMEWORKS[name]
+    framework = PROGRAMS_OF[name]
     assert {*framework.ways.values(), *framework.steps.values()} <= functions(framework.file)
     assert ("send" in functions(framework.file)) == ("receive" in functions(framework.file))
 
@@ -373,12 +373,12 @@ def processes(monkeypatch):
     return found
 
 
-NUMPY = FRAMEWORKS["NumPy"]
+NUMPY = PROGRAMS_OF["NumPy"]
 
 
 def test_no_process_is_left_when_a_framework_fails(monkeypatch, processes):
-    broken = Framework("in_none.py", ("numpy",), {"way": "eager"})
-    monkeypatch.setattr(side_by_side, "FRAMEWORKS", {"NumPy": NUMPY, "none": broken})
+    broken = Programs("in_none.py", ("numpy",), {"way": "eager"})
+    monkeypatch.setattr(side_by_side, "PROGRAMS_OF", {"NumPy": NUMPY, "none": broken})
     message = "'in_none.py' raised ModuleNotFoundError: No module named .*in_none'"
     with pytest.raises(CandidateError, match=message):
         ask_frameworks(WEIGHTS, network_input(2), network_target(2), RATE)
@@ -387,8 +387,8 @@ def test_no_process_is_left_when_a_framework_fails(monkeypatch, processes):
 
 
 def test_a_way_that_fails_is_left_out_and_says_why(monkeypatch):
-    broken = Framework("in_numpy.py", ("numpy",), {"first": "no_such", "second": "products"})
-    monkeypatch.setattr(side_by_side, "FRAMEWORKS", {"NumPy": broken})
+    broken = Programs("in_numpy.py", ("numpy",), {"first": "no_such", "second": "products"})
+    monkeypatch.setattr(side_by_side, "PROGRAMS_OF", {"NumPy": broken})
     found = ask_frameworks(WEIGHTS, network_input(2), network_target(2), RATE)
     assert list(found["python_calls"]) == ["NumPy, second"]
     assert list(found["failures"]) == ["NumPy, first"]
@@ -396,8 +396,8 @@ def test_a_way_that_fails_is_left_out_and_says_why(monkeypatch):
 
 
 def test_one_that_is_not_installed_is_not_asked(monkeypatch, processes):
-    missing = Framework("in_none.py", ("no_such_module",), {"way": "eager"})
-    monkeypatch.setattr(side_by_side, "FRAMEWORKS", {"none": missing, "NumPy": NUMPY})
+    missing = Programs("in_none.py", ("no_such_module",), {"way": "eager"})
+    monkeypatch.setattr(side_by_side, "PROGRAMS_OF", {"none": missing, "NumPy": NUMPY})
     found = ask_frameworks(WEIGHTS, network_input(2), network_target(2), RATE)
     assert [*found["python_calls"]] == ["NumPy, three products"]
     assert len(processes) == 1
