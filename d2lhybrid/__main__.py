@@ -85,6 +85,13 @@ def main(arguments=None):
         help="compare all frameworks of the course that are installed, each way in a process of "
         "its own with one thread",
     )
+    bench.add_argument(
+        "--launches",
+        type=size,
+        metavar="N",
+        help="with --frameworks: start every way N times, 11 or more for all of them, at half a "
+        "minute each; the answer then holds for the programs and not only for one run of them",
+    )
     bench.add_argument("--json", type=writable, metavar="FILE", help="write all that was measured")
     bench.add_argument("--plot", type=picture, metavar="FILE", help="draw it: PNG, PDF or SVG")
     bench.add_argument(
@@ -138,19 +145,27 @@ def main(arguments=None):
             mine.error("which file? `python -m d2lhybrid compare --example` prints one")
         return run_compare(options)
     try:
+        from .measure.comparison import TooFewLaunches
+
         if options.self_test:
             run_self_test(options.self_test)
         elif options.simulate:
             run_simulation(options.simulate)
         else:
-            run_bench(options.batch, options.frameworks, options.json, options.plot)
+            if options.launches and not options.frameworks:
+                bench.error("--launches needs --frameworks")
+            several = {"launches": options.launches} if options.launches else {}
+            try:
+                run_bench(options.batch, options.frameworks, options.json, options.plot, several)
+            except TooFewLaunches as error:
+                bench.error(str(error))
     except ModuleNotFoundError as error:
         if error.name.startswith("d2lhybrid"):
             raise
         parser.exit(1, f"{error}: use the Python of the folder .venv, or install the package\n")
 
 
-def run_bench(batches, frameworks, json_file, plot_file):
+def run_bench(batches, frameworks, json_file, plot_file, options):
     from .measure.progress import progress_line
 
     show = progress_line(None)
@@ -159,7 +174,7 @@ def run_bench(batches, frameworks, json_file, plot_file):
         from .bench import compare_frameworks, compare_ways
     finally:
         show("")
-    answer = (compare_frameworks if frameworks else compare_ways)(batches)
+    answer = (compare_frameworks if frameworks else compare_ways)(batches, **options)
     if len(answer) == 1:  # one size: a comparison says more
         (answer,) = answer.values()
         kind, (shown, limits) = "comparison", without_limits(answer)

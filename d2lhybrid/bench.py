@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from . import frameworks
@@ -44,7 +45,8 @@ def compare_ways(
 def compare_frameworks(
     batches: tuple[int, ...] = (1,),
     report: Callable[[str], None] = print,
-    time_limit: float = 10.0,
+    time_limit: float | None = None,
+    launches: int = 1,
     **options: Any,
 ) -> Sweep:
     """Compare all frameworks that are there, at each batch size. Returns a `Sweep`.
@@ -52,16 +54,20 @@ def compare_frameworks(
     Each way runs in a process of its own, with one thread and without gradients; the baseline is
     PyTorch's eager. `report` gets a line about what is not installed, and one about each way that
     fails and is left out. `options` go to `compare`; with an `on_error` of its own, the caller gets
-    the errors.
+    the errors. By default each way is started once, for all sizes, and a size is measured for 10 s;
+    two runs may then differ by more than their intervals say. With several `launches`, 11 or more
+    for all ways, it is 3 s for each.
     """
     if missing := missing_frameworks():
         report(f"not installed, so left out: {', '.join(missing)}")
     failed = []
     weights = network_weights()
-    options = {"on_error": failed.append, **options, "time_limit": time_limit}
+    options = {"on_error": failed.append, **options, "launches": launches}
+    options["time_limit"] = time_limit or (10.0 if launches == 1 else 3.0 * launches)
     ways = framework_ways()
     options.setdefault("baseline", next(iter(ways)))  # if it fails, there is nothing to compare
-    with started(ways, on_error=options["on_error"]) as running:
+    once = started(ways, on_error=options["on_error"]) if launches == 1 else nullcontext(ways)
+    with once as running:
         answer = sweep(running, lambda n: (weights, network_input(n)), batches, **options)
     for error in failed:
         report(f"left out: {str(error).splitlines()[0]}")

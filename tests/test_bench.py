@@ -9,7 +9,7 @@ from measure_helpers import Clock, fails
 
 from d2lhybrid import bench, get_net, own_process, recipe
 from d2lhybrid.limits import TIMES
-from d2lhybrid.measure.comparison import ResultsDiffer
+from d2lhybrid.measure.comparison import ResultsDiffer, TooFewLaunches
 
 
 class Terminal(StringIO):
@@ -170,3 +170,13 @@ def test_options_of_a_comparison_of_frameworks_go_to_compare(programs):
     assert swept.baseline == "d"
     assert swept[1].min_effect == 0.5
     assert any("warming up a" in text for text in shown)
+
+
+def test_frameworks_can_be_launched_several_times(programs):
+    notes = programs(a=GIVES_2, b=GIVES_2)
+    swept, lines = compared(1, launches=6, time_limit=0.06)
+    assert lines == []
+    assert len(swept[1].launches) == 6
+    assert [notes().count(f"{label} starts") for label in "ab"] == [6, 6]
+    with pytest.raises(TooFewLaunches, match="2 launches give no 95 % interval"):
+        compared(1, launches=2)

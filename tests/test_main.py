@@ -13,6 +13,7 @@ from measure_helpers import Clock
 
 from d2lhybrid import Comparison, Sweep, bench, compare
 from d2lhybrid.__main__ import main
+from d2lhybrid.measure.comparison import TooFewLaunches
 from d2lhybrid.measure.selftest import TITLES
 
 
@@ -110,6 +111,27 @@ def test_the_bench_compares_all_frameworks_if_asked_to(measured, monkeypatch, ca
     assert capsys.readouterr().out.startswith(str(shown))
     main(["bench", "--batch", *map(str, batches)])
     assert "eager" in capsys.readouterr().out
+
+
+def test_the_bench_launches_frameworks_several_times_if_asked_to(measured, monkeypatch, capsys):
+    asked = []
+
+    def compare(batches, **options):
+        asked.append(options)
+        if options["launches"] < 11:
+            raise TooFewLaunches("2 launches give no interval; it takes 11")
+        return Sweep({1: measured[1]})
+
+    monkeypatch.setattr(bench, "compare_frameworks", compare)
+    main(["bench", "--frameworks", "--launches", "11"])
+    assert asked == [{"launches": 11}]
+    for words, said in (
+        (["--frameworks", "--launches", "2"], "it takes 11"),
+        (["--launches", "11"], "needs --frameworks"),
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            main(["bench", *words])
+        assert said in capsys.readouterr().err
 
 
 def test_the_bench_says_how_many_threads_it_uses(measured, capsys):

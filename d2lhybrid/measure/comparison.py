@@ -46,6 +46,10 @@ class ResultsDiffer(ValueError):
         self.label = label
 
 
+class TooFewLaunches(ValueError):
+    """So few launches give no interval for so many candidates."""
+
+
 def compare(
     candidates: dict[str, Callable | Recipe | Repeated | Program | Started],
     *args: Any,
@@ -191,7 +195,7 @@ def _check_launches(candidates, launches, calls):
             )
     least = least_launches(len(candidates) - 1)
     if launches < least:
-        raise ValueError(
+        raise TooFewLaunches(
             f"{launches} launches give no 95 % interval for {len(candidates)} candidates; "
             f"it takes {least}"
         )
