@@ -1,12 +1,11 @@
 """All candidates of a comparison, started together: in this process, or each in its own."""
 
 from collections.abc import Callable
-from contextlib import contextmanager
 from random import sample
 from typing import Any
 
 from .candidates import CandidateError, Program
-from .processes import ProgramRunner, Started, close_all
+from .processes import ProgramRunner, Started, close_all, load_all, passed_to
 from .timing import Rounds, Runner, Timing, no_garbage_collection
 
 MIN_ROUNDS = 10  # for calls so slow that the time limit allows fewer
@@ -44,24 +43,9 @@ class Launch:
         of a candidate that fails; if `failed` returns, the candidate is left out.
         """
 
-        @contextmanager
-        def perhaps():
-            try:
-                yield
-            except CandidateError as error:
-                failed(error)
-
-        for label, candidate in self.candidates.items():
-            if isinstance(candidate, Program):
-                with perhaps():
-                    process = ProgramRunner(label, candidate, self.args, self.first_calls)
-                    self._processes[label] = process
-        loaded, ready = {}, {}
-        for label, process in self._processes.items():
-            show(f"starting {label}")
-            with perhaps():
-                process.load()
-                loaded[label] = process
+        programs = {k: c for k, c in self.candidates.items() if isinstance(c, Program)}
+        loaded = load_all(programs, self._processes, failed, self.args, self.first_calls, show)
+        ready = {}
         for label, candidate in self.candidates.items():
             if isinstance(candidate, Started):
                 loaded[label] = candidate.runner
@@ -69,11 +53,11 @@ class Launch:
                 loaded[label].take(self.args)
             elif not isinstance(candidate, Program):
                 show(f"warming up {label}")
-                with perhaps():
+                with passed_to(failed):
                     ready[label] = Runner(label, candidate, self.args, synchronize, clock)
         for label in sample([*loaded], len(loaded)):
             show(f"warming up {label}")
-            with perhaps():
+            with passed_to(failed):
                 loaded[label].warm_up()
                 ready[label] = loaded[label]
         self.runners = {label: ready[label] for label in self.candidates if label in ready}

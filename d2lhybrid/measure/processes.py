@@ -292,22 +292,52 @@ def started(
     same processes. The processes end with the block. `on_error` gets the error of a program that
     cannot be loaded; it is then left out. By default the error is raised.
     """
-    runners, running = [], {}
+
+    def failed(error):
+        if on_error is None:
+            raise error
+        on_error(error)
+
+    runners = {}
     try:
-        for label, program in programs.items():
-            runners.append(ProgramRunner(label, program))
-        for runner in runners:
-            try:
-                runner.load()
-            except CandidateError as error:
-                if on_error is None:
-                    raise
-                on_error(error)
-            else:
-                running[runner.label] = Started(runner)
-        yield running
+        loaded = load_all(programs, runners, failed)
+        yield {label: Started(runner) for label, runner in loaded.items()}
     finally:
-        close_all(runners)
+        close_all(runners.values())
+
+
+def load_all(
+    programs: dict[str, Program],
+    runners: dict[str, ProgramRunner],
+    failed: Callable[[CandidateError], None],
+    args: tuple = (),
+    first_calls: int = 0,
+    show: Callable[[str], None] = lambda text: None,
+) -> dict[str, ProgramRunner]:
+    """Start all programs, at the same time, and return those whose top level has run.
+
+    Each process is put into `runners` as soon as it is started, for the caller to close. `failed`
+    gets the error of a program that fails; if it returns, the program is left out.
+    """
+    for label, program in programs.items():
+        with passed_to(failed):
+            runners[label] = ProgramRunner(label, program, args, first_calls)
+    loaded = {}
+    for label, runner in runners.items():
+        show(f"starting {label}")
+        with passed_to(failed):
+            runner.load()
+            loaded[label] = runner
+    return loaded
+
+
+@contextmanager
+def passed_to(failed: Callable[[CandidateError], None]) -> Iterator[None]:
+    """A block whose CandidateError goes to `failed`, which may raise it again."""
+    try:
+        yield
+    except CandidateError as error:
+        failed(error)
 
 
 class LastWords:
