@@ -115,7 +115,7 @@ def _programs(kind):
     return {
         label: own_process(HERE / file, function, threads=1)
         for file in files
-        for label, function in _functions_in(file, kind).items()
+        for label, function in functions_in(file, kind).items()
     }
 
 
@@ -165,7 +165,7 @@ def ask_frameworks(
     try:
         for file, framework in {one.file: one for one in PROGRAMS_OF.values()}.items():
             if framework.is_there:
-                kinds = [_functions_in(file, kind) for kind in ("ways", "steps")]
+                kinds = [functions_in(file, kind) for kind in ("ways", "steps")]
                 where = str(folder) if folder else None
                 args = (file.removesuffix(".py"), *kinds, where, weights, x, target, rate)
                 asking = own_process(HERE / "questions.py", "answers", threads=1)
@@ -185,7 +185,8 @@ def _answers(runner):
     return runner.result
 
 
-def _functions_in(file, kind):
+def functions_in(file: str, kind: str) -> dict[str, str]:
+    """The "ways" or "steps" that a file of programs holds: "JAX, jit" -> function."""
     return {
         f"{name}, {label}": function
         for name, framework in PROGRAMS_OF.items()

@@ -25,6 +25,10 @@ def xla_keras(weights, x):
     return eager_keras(weights, x, with_xla)
 
 
+def variables_of(weights):
+    return [tuple(map(tf.Variable, pair)) for pair in weights]
+
+
 def network(variables, x):
     (a, b), (c, d), (e, f) = variables
     hidden = tf.nn.relu(x @ a + b)
@@ -33,7 +37,7 @@ def network(variables, x):
 
 
 def eager(weights, x, compiler=lambda net: net):
-    variables, x = [tuple(map(tf.Variable, pair)) for pair in weights], tf.constant(x)
+    variables, x = variables_of(weights), tf.constant(x)
     compiled = compiler(lambda x: network(variables, x))
     return lambda: compiled(x)
 
@@ -48,7 +52,7 @@ def xla(weights, x):
 
 def send(weights, x, folder):
     module = tf.Module()
-    module.weights = [tuple(map(tf.Variable, pair)) for pair in weights]
+    module.weights = variables_of(weights)
     any_rows = [tf.TensorSpec([None, *x.shape[1:]])]
     module.net = tf.function(lambda x: network(module.weights, x), input_signature=any_rows)
     tf.saved_model.save(module, str(folder))
@@ -60,7 +64,7 @@ def receive(folder, x):
 
 
 def train_eager(weights, x, target, rate, compiler=lambda step: step):
-    variables = [tuple(map(tf.Variable, pair)) for pair in weights]
+    variables = variables_of(weights)
     every = [variable for pair in variables for variable in pair]
     x, target = tf.constant(x), tf.constant(target)
 

@@ -25,6 +25,7 @@ from d2lhybrid.side_by_side import (
     ask_frameworks,
     framework_steps,
     framework_ways,
+    functions_in,
     missing_frameworks,
     network_input,
     network_target,
@@ -44,16 +45,6 @@ def functions(file):
 
 
 SENDERS = [file for file in FILES if "send" in functions(file)]
-
-
-def of_file(file, kind):
-    """The ways or steps that a file holds: label -> function."""
-    return {
-        f"{name}, {way}": function
-        for name, framework in PROGRAMS_OF.items()
-        if framework.file == file
-        for way, function in getattr(framework, kind).items()
-    }
 
 
 def modules_of(file):
@@ -116,7 +107,7 @@ def results(module, names, weights, inputs):
 def test_all_ways_return_what_numpys_products_return(file):
     skip_without(file)
     inputs = [network_input(rows) for rows in (1, 3)]
-    args = (file.removesuffix(".py"), of_file(file, "ways"), WEIGHTS, inputs)
+    args = (file.removesuffix(".py"), functions_in(file, "ways"), WEIGHTS, inputs)
     runner = ProgramRunner(file, own_process(RESULTS, threads=1), args)
     try:
         runner.load()
@@ -127,7 +118,7 @@ def test_all_ways_return_what_numpys_products_return(file):
     wanted = [(forward(WEIGHTS, x)[-1],) * 2 for x in inputs]
     for label, results in found.items():
         assert difference(results, wanted) == "", label
-    assert list(found) == list(of_file(file, "ways"))
+    assert list(found) == list(functions_in(file, "ways"))
 
 
 @pytest.fixture(scope="module")
@@ -216,9 +207,9 @@ def test_all_learn_alike_and_keep_to_one_core(asked, file):
     skip_without(file)
     answers, _ = asked
     wanted = descent(WEIGHTS, network_input(64), network_target(64), RATE, 4)
-    for label in of_file(file, "steps"):
+    for label in functions_in(file, "steps"):
         assert answers["losses"][label] == pytest.approx(wanted, rel=1e-6), label
-    for label in of_file(file, "ways"):
+    for label in functions_in(file, "ways"):
         assert 0 < answers["cores"][label] < 1.6, label
 
 
