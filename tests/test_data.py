@@ -7,8 +7,13 @@ from decimal import Decimal
 import pytest
 from checkout import ROOT
 
-with (ROOT / "d2lhybrid" / "data" / "published_runs.csv").open(encoding="utf-8") as lines:
-    RUNS = list(csv.DictReader(lines))
+
+def read(name):
+    with (ROOT / "d2lhybrid" / "data" / f"published_{name}.csv").open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+RUNS = read("runs")
 
 # Framework and edition -> runs, those in which the compiled network was slower, the first and the
 # last date, the sums of all seconds without compiling and with it: counted in the books' histories.
@@ -32,6 +37,23 @@ def counted(framework, edition):
     return " ".join(map(str, (framework, edition, len(own), slower, dates[0], dates[-1], *sums)))
 
 
+# File and edition -> runs, the first and the last date, the sums of all columns of seconds.
+ON_GPUS = """
+asynchrony en 31 2021-01-06 2023-08-18 34.3970 0.0432 0.0904
+asynchrony zh 19 2021-05-08 2023-08-18 20.7008 0.0244 0.0591
+parallelism en 31 2021-01-06 2023-08-18 15.2671 15.4020 15.2515 15.3114 73.8014 55.7633
+parallelism zh 19 2021-05-08 2023-08-18 9.3074 9.3241 9.2969 9.3207 45.6737 36.8509
+"""
+
+
+def counted_on_gpus(name, edition):
+    """The same of the package's copy, as a line."""
+    own = [run for run in read(name) if run["edition"] == edition]
+    dates = sorted(run["date"] for run in own)
+    sums = [sum(Decimal(run[column]) for run in own) for column in list(own[0])[2:]]
+    return " ".join(map(str, (name, edition, len(own), dates[0], dates[-1], *sums)))
+
+
 @pytest.mark.parametrize("line", COUNTED.strip().splitlines())
 def test_the_published_runs_are_those_of_the_book(line):
     assert counted(*line.split()[:2]) == line
@@ -40,3 +62,14 @@ def test_the_published_runs_are_those_of_the_book(line):
 def test_there_is_no_other_run_and_none_comes_twice():
     assert len(RUNS) == sum(int(line.split()[2]) for line in COUNTED.strip().splitlines()) == 191
     assert max(Counter(tuple(run.values()) for run in RUNS).values()) == 1
+
+
+@pytest.mark.parametrize("line", ON_GPUS.strip().splitlines())
+def test_the_published_runs_on_gpus_are_those_of_the_book(line):
+    assert counted_on_gpus(*line.split()[:2]) == line
+
+
+@pytest.mark.parametrize("name", ["asynchrony", "parallelism"])
+def test_no_run_on_gpus_is_there_that_was_not_counted(name):
+    runs = read(name)
+    assert len(runs) == len({tuple(run.values()) for run in runs}) == 31 + 19
