@@ -73,11 +73,24 @@ from .measure.sweeps import (
     sweep as sweep,
 )
 from .nets import get_net as get_net
+from .parallel.gate import Gate as Gate
+from .parallel.link import Link as Link
+from .parallel.log import (
+    Log as Log,
+    Span as Span,
+)
+from .parallel.schedule import (
+    list_schedule as list_schedule,
+    longest_path as longest_path,
+    makespan as makespan,
+)
+from .parallel.scheduler import run_parallel as run_parallel
 from .plot import (
     plot_break_even as plot_break_even,
     plot_data_flow as plot_data_flow,
     plot_distribution as plot_distribution,
     plot_grouped_times as plot_grouped_times,
+    plot_lanes as plot_lanes,
     plot_measures as plot_measures,
     plot_outcomes as plot_outcomes,
     plot_over_time as plot_over_time,

@@ -3,6 +3,7 @@
     speedups  how one time compares with another: speed-ups with their intervals, other ratios
     times     how long something takes, what the time is made of, when a price is paid back
     flow      who feeds whom in a program; what a program becomes, step by step
+    lanes     what was done at the same time: bars on lanes over time
     trees     what Python reads in a program's text
     outcomes  cells and dots, a row for each thing that was tried
     style     what they share: colours, figures, alternative texts, axes
@@ -14,6 +15,7 @@ readers who cannot see it.
 """
 
 from .flow import plot_data_flow, plot_pipeline, plot_stages
+from .lanes import plot_lanes
 from .outcomes import plot_measures, plot_outcomes
 from .speedups import (
     plot_pairs,
@@ -40,6 +42,7 @@ __all__ = [
     "plot_data_flow",
     "plot_distribution",
     "plot_grouped_times",
+    "plot_lanes",
     "plot_measures",
     "plot_outcomes",
     "plot_over_time",

@@ -8,6 +8,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from d2lhybrid import plot
+from d2lhybrid.parallel.log import Span
 
 SPEEDUP = (2.0, 1.9, 2.1, "faster")
 EXAMPLES = {
@@ -19,6 +20,16 @@ EXAMPLES = {
             "A": {"eager": (2e-6 * k, ""), "graph": (3e-6, "slower" if k < 2 else "faster")},
             "B": {"x, eager": (1e-3, ""), "x, graph": (5e-4 / k, "faster"), "y": (0.1 * k, "")},
             "C": {"alone": (1e-5, "")},
+        }
+    ),
+    "plot_lanes": lambda k: plot.plot_lanes(
+        {
+            "alone": [Span("worker 1", "A", 0, 1 * k), Span("worker 1", "B", 1 * k, 5)],
+            "both": [
+                Span("worker 1", "BA"[k < 2], 0.1 / k, 2),
+                Span("worker 2", "AB"[k < 2], 0.1, 3),
+                Span("worker 2", "done", 3, 3),
+            ],
         }
     ),
     "plot_measures": lambda k: plot.plot_measures({"C": {"ms": 1.2 * k}, "b": {"ms": 9}}, ["C"])[0],
@@ -57,6 +68,8 @@ ALT = {
     "plot_data_flow": "Data flow, one: 1 and 2 flow into + (e); e flows into print. "
     "Data flow, two: 3 (f) stands alone.",
     "plot_grouped_times": "Shown: A (eager, graph), B (x, eager; x, graph; y), C (alone).",
+    "plot_lanes": "Bars over time, a row for each lane, on one scale. alone: worker 1. On them: "
+    "A and B. both: worker 1 and worker 2. On them: A, B and done.",
     "plot_measures": "side by side, with a dot in a row for each label: ms. The rows: C and b.",
     "plot_outcomes": "if: trace silently wrong, script right, export error.",
     "plot_pipeline": "arrow from each to the next: graph + guards (what is computed), C.",

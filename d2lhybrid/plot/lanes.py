@@ -1,0 +1,172 @@
+"""Pictures of what was done at the same time: bars on lanes over time.
+
+Explained in notebook 15; who plans projects calls them Gantt charts, tracing tools timelines.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Protocol
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from .style import BLACK, BLUE, PALE_BLUE, dress, listed, new_axes, say
+
+MOST_LABELS = 12  # so many can be read aloud
+
+
+class HasTimes(Protocol):
+    """Anything that took time on a lane, such as a `Span`."""
+
+    lane: str
+    label: str
+    start: float
+    end: float
+
+
+def plot_lanes(
+    spans: Iterable[HasTimes] | dict[str, Iterable[HasTimes]],
+    xlabel: str = "seconds",
+    lanes: Sequence[str] | None = None,
+) -> Axes:
+    """Draw what took time as bars, a row for each lane, from the first start on.
+
+    A dict maps titles to spans: they stand below each other, on one scale, each with a start of
+    its own. A label is written where it has room. A span that ends when it starts is an event,
+    drawn as a thin upright line with its label above. `xlabel` names the unit of the times.
+
+    `lanes` names the rows from top to bottom, also those with nothing on them. Otherwise a lane
+    that starts earlier stands higher; `worker 1` and `worker 2` follow each other as they count.
+    ValueError for a span on a lane that `lanes` does not name.
+    """
+    panels = spans if isinstance(spans, dict) else {"": spans}
+    panels = {title: _from_zero(own) for title, own in panels.items()}
+    rows = {title: _rows_of(own, lanes) for title, own in panels.items()}
+    places, titles, depth = _places(panels, rows)
+    ax = new_axes(9, 0.7 + 0.4 * depth)
+    for title, place in titles.items():
+        ground = dict(facecolor="white", edgecolor="none", pad=1)
+        ax.text(0, place, title, fontsize=13, fontweight="bold", va="center", bbox=ground)
+    wanted = []
+    for title, own in panels.items():
+        for lane, label, start, end in own:
+            cuts = [at for other, _, at, to in own if other == lane and start < at == to < end]
+            wanted.append(_draw(ax, label, start, end, places[title, lane], cuts))
+    times = [time for own in panels.values() for _, _, *ends in own for time in ends]
+    _set_scale(ax, times)
+    ax.set_yticks(list(places.values()), [lane for _, lane in places])
+    ax.set_ylim(depth - 0.4, -0.6)
+    dress(ax, xlabel)
+    _write_labels(ax, wanted)
+    say(ax, _in_words(panels, rows))
+    return ax
+
+
+def _from_zero(spans):
+    """Tuples (lane, label, start, end), the first of which starts at 0."""
+    spans = list(spans)
+    first = min(span.start for span in spans)
+    return [(span.lane, span.label, span.start - first, span.end - first) for span in spans]
+
+
+def _rows_of(spans, lanes):
+    found = {lane for lane, *_ in spans}
+    if lanes is None:
+        return _in_order(spans, found)
+    if unnamed := found - set(lanes):
+        raise ValueError(f"lanes does not name {listed(sorted(unnamed))}")
+    return list(lanes)
+
+
+def _in_order(spans, lanes):
+    """The lanes by their first start; those that differ only in a number stay together."""
+    first = {}
+    for lane, _, start, _ in spans:
+        family = lane.rstrip("0123456789")
+        first[family] = min(start, first.get(family, start))
+    return sorted(lanes, key=lambda lane: (first[lane.rstrip("0123456789")], _counting(lane)))
+
+
+def _counting(text):
+    """A key for sorting: `worker 10` comes after `worker 9`."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)]
+
+
+def _places(panels, rows):
+    """(title, lane) -> how far down its row is, title -> the same, and how far down all reaches."""
+    places, titles, place = {}, {}, 0.0
+    for title, own in panels.items():
+        if title:
+            place += 0.25 * bool(places)
+            titles[title] = place
+            place += 0.9
+        for lane in rows[title]:
+            if any(lane == other and start == end for other, _, start, end in own):
+                place += 0.5  # for the labels of events
+            places[title, lane] = place
+            place += 1
+    return places, titles, place
+
+
+def _draw(ax, label, start, end, place, cuts):
+    """Draw a span; returns its label, where that belongs, and the room that it has there."""
+    if start == end:
+        look = dict(color=BLACK, linewidth=2, zorder=4, clip_on=False)
+        ax.plot([start, start], [place - 0.48, place + 0.35], **look)
+        return label, start, place - 0.73, None
+    # bars should not overlap; where they do, the shorter is above, and the longer shines through
+    look = dict(facecolor=(PALE_BLUE, 0.75), edgecolor=BLUE, linewidth=1.2)
+    zorder = 2 + 1 / (1 + end - start)
+    ax.barh(place, end - start, left=start, height=0.7, zorder=zorder, clip_on=False, **look)
+    left, right = max(pairwise([start, *sorted(cuts), end]), key=lambda ends: ends[1] - ends[0])
+    return label, (left + right) / 2, place, right - left
+
+
+def _set_scale(ax, times):
+    whole = all(float(time).is_integer() for time in times)
+    ax.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 5, 10], integer=whole))
+    ax.xaxis.set_major_formatter(lambda time, _: f"{time:,.12f}".rstrip("0").rstrip("."))
+    ax.set_xlim(0, 1.01 * max(times) or 1)
+    ax.grid(axis="x", color="#DDDDDD")
+    ax.set_axisbelow(True)
+
+
+def _write_labels(ax, wanted):
+    """Write the labels that have room: all in one size, the small one if that fits more of them."""
+    ax.figure.draw_without_rendering()  # or it would not be known yet how wide a second is
+    large = _written(ax, wanted, 12)
+    small = _written(ax, wanted, 10)
+    for text in large if len(small) > len(large) else small:
+        text.remove()
+
+
+def _written(ax, wanted, size):
+    """The texts of the labels that have room in this size, and cover no other."""
+    end = ax.get_xlim()[1]
+    scale, written = ax.bbox.width / end, []
+    for label, middle, place, room in wanted:
+        look = dict(fontsize=size, ha="center", va="center_baseline")
+        text = ax.text(middle, place, label, **look)
+        width = text.get_window_extent().width / scale
+        if room is None:  # an event's label may stand beside it, but not beyond the picture
+            text.set_x(max(width / 2, min(middle, end - width / 2)))
+        box = text.get_window_extent()
+        taken = [other.get_window_extent() for other in written]
+        if (room is None or width < room - 6 / scale) and not any(map(box.overlaps, taken)):
+            written.append(text)
+        else:
+            text.remove()
+    return written
+
+
+def _in_words(panels, rows):
+    """The same at every run, even where another worker does the work."""
+    parts = []
+    for title, own in panels.items():
+        labels = sorted({label for _, label, *_ in own}, key=_counting)
+        shown = listed(labels) if len(labels) <= MOST_LABELS else f"{len(own)} bars in all"
+        name = f"{title}: " if title else ""
+        parts.append(f"{name}{listed(rows[title])}. On them: {shown}.")
+    start = ", on one scale. " if any(panels) else ": "
+    return f"Bars over time, a row for each lane{start}{' '.join(parts)}"

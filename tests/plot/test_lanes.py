@@ -1,0 +1,180 @@
+"""The picture of what was done at the same time: its rows, bars, labels and words."""
+
+from itertools import combinations
+
+import pytest
+from matplotlib.colors import same_color
+from pictures import cut_off, overlapping, place_of, row_labels, texts
+
+from d2lhybrid.parallel.log import Span
+from d2lhybrid.plot import plot_lanes
+from d2lhybrid.plot.style import BLUE, PALE_BLUE
+
+ASYNC = [
+    Span("front end", "ask", 10, 11),
+    Span("device", "multiply", 11, 15),
+    Span("front end", "wait", 11, 15.5),
+]
+FORTY = [Span(f"worker {i % 4 + 1}", f"task {i}", i // 4, i // 4 + 0.9) for i in range(40)]
+LONG = [
+    Span("a lane with a long name", "multiply two large matrices with each other " * 3, 0, 3),
+    Span("link", "send it", 0, 0.4),
+    Span("link", "x", 2.99, 3),
+]
+EVENTS = [
+    Span("a", "the gate opens", 0, 0),
+    Span("a", "work", 0, 2),
+    Span("a", "the end of all", 2, 2),
+    Span("b", "first", 1, 1),
+    Span("b", "second", 1.01, 1.01),
+]
+
+
+def bars(ax):
+    """The bars as (start, end, row), in the order of drawing."""
+    return [
+        (b.get_x(), b.get_x() + b.get_width(), sum(b.get_bbox().intervaly) / 2) for b in ax.patches
+    ]
+
+
+def sizes(ax):
+    """Label -> the size of its letters."""
+    return {text.get_text(): text.get_fontsize() for text in ax.texts}
+
+
+def test_bars_are_on_their_lanes_from_the_first_start_on():
+    ax = plot_lanes(ASYNC, "milliseconds")
+    assert row_labels(ax) == ["front end", "device"]
+    assert list(ax.get_yticks()) == [0, 1]
+    assert ax.yaxis_inverted()
+    assert bars(ax) == [pytest.approx(bar) for bar in [(0, 1, 0), (1, 5, 1), (1, 5.5, 0)]]
+    assert texts(ax) == ["ask", "multiply", "wait"]
+    assert place_of(ax, "multiply") == (3, 1)
+    assert ax.get_xlabel() == "milliseconds"
+    left, right = ax.get_xlim()
+    assert (left, right) == (0, pytest.approx(5.5, rel=0.02))
+    assert right > 5.5
+    assert all(same_color(bar.get_edgecolor(), BLUE) for bar in ax.patches)
+    assert all(same_color(bar.get_facecolor()[:3], PALE_BLUE) for bar in ax.patches)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "rows"),
+    [
+        (["worker 2", "worker 10", "worker 1"], ["worker 1", "worker 2", "worker 10"]),
+        (["z", "worker 2", "a", "worker 1"], ["z", "worker 1", "worker 2", "a"]),
+        (["2", "10", "1"], ["1", "2", "10"]),
+    ],
+)
+def test_lanes_come_as_they_start_and_workers_as_they_count(lanes, rows):
+    spans = [Span(lane, "x", i, i + 1) for i, lane in enumerate(lanes)]
+    assert row_labels(plot_lanes(spans)) == rows
+    assert row_labels(plot_lanes(spans[::-1])) == rows
+    assert row_labels(plot_lanes(spans, lanes=["idle", *lanes])) == ["idle", *lanes]
+
+
+def test_a_lane_that_is_not_named_is_an_error():
+    with pytest.raises(ValueError, match=r"^lanes does not name device and front end$"):
+        plot_lanes(ASYNC, lanes=["link"])
+
+
+def test_panels_have_one_scale_and_a_start_of_their_own():
+    later = [Span("device", "add", 103, 104), Span("link", "send", 104, 112)]
+    ax = plot_lanes({"one": ASYNC, "two": later})
+    assert row_labels(ax) == ["front end", "device", "device", "link"]
+    one, two = place_of(ax, "one")[1], place_of(ax, "two")[1]
+    rows = ax.get_yticks()
+    assert one < rows[0] < rows[1] < two < rows[2] < rows[3]
+    assert bars(ax)[3:] == [pytest.approx((0, 1, rows[2])), pytest.approx((1, 9, rows[3]))]
+    assert overlapping(ax) == []
+
+
+def test_a_label_is_written_where_it_has_room():
+    labels = {"wide": (0, 60), "much wider": (60, 71), "narrow": (71, 72), "I": (72, 100)}
+    ax = plot_lanes([Span("a", label, *ends) for label, ends in labels.items()])
+    assert sizes(ax) == {"wide": 10, "much wider": 10, "I": 10}  # "narrow" has no room at all
+
+
+def test_labels_are_large_if_small_ones_would_not_be_more():
+    labels = {"wide": (0, 60), "narrow": (60, 61), "I": (61, 100)}
+    ax = plot_lanes([Span("a", label, *ends) for label, ends in labels.items()])
+    assert sizes(ax) == {"wide": 12, "I": 12}
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [ASYNC, FORTY, LONG, EVENTS, {"forty": FORTY, "long": LONG, "events": EVENTS}],
+)
+def test_labels_stay_in_their_bars_and_cover_nothing(spans):
+    ax = plot_lanes(spans)
+    assert overlapping(ax) == []
+    assert cut_off(ax) == []
+    boxes = [bar.get_window_extent() for bar in ax.patches]
+    for text in ax.texts:
+        box = text.get_window_extent()
+        assert ax.bbox.x0 <= box.x0 + 0.01
+        assert box.x1 <= ax.bbox.x1 + 0.01
+        for bar in boxes:  # it is in a bar, or outside
+            assert not bar.overlaps(box) or bar.x0 < box.x0 < box.x1 < bar.x1
+
+
+def test_an_event_is_an_upright_line_with_its_label_above():
+    ax = plot_lanes(EVENTS)
+    assert [tuple(line.get_xdata()) for line in ax.lines] == [(0, 0), (2, 2), (1, 1), (1.01, 1.01)]
+    row_of_a, row_of_b = ax.get_yticks()
+    assert place_of(ax, "the gate opens")[1] < min(ax.lines[0].get_ydata()) < row_of_a
+    assert place_of(ax, "work") == (1, row_of_a)
+    assert place_of(plot_lanes([*EVENTS, Span("b", "more", 0, 2)]), "more")[0] == 0.5
+    assert row_of_a < place_of(ax, "first")[1] < min(ax.lines[2].get_ydata()) < row_of_b
+    assert "second" not in texts(ax)  # it would cover the first
+
+
+def test_bars_that_overlap_are_both_seen():
+    ax = plot_lanes([Span("a", "one", 0, 4), Span("a", "two", 1, 2), Span("a", "three", 1, 9)])
+    for one, other in combinations(ax.patches, 2):
+        assert one.get_bbox().overlaps(other.get_bbox())
+    one, two, three = (bar.zorder for bar in ax.patches)
+    assert two > one > three  # the shortest is above
+    assert all(bar.get_facecolor()[3] < 1 for bar in ax.patches)
+    assert all(bar.get_edgecolor()[3] == 1 for bar in ax.patches)
+    assert overlapping(ax) == []
+
+
+@pytest.mark.parametrize(
+    ("end", "marks"),
+    [
+        (12, [0, 2, 4, 6, 8, 10, 12]),
+        (3, [0, 1, 2, 3]),
+        (1, [0, 1]),
+        (0.5, [0, 0.1, 0.2, 0.3, 0.4, 0.5]),
+        (3e-4, [0, 5e-5, 1e-4, 1.5e-4, 2e-4, 2.5e-4, 3e-4]),
+    ],
+)
+def test_the_marks_of_time_are_round(end, marks):
+    ax = plot_lanes([Span("a", "x", 0, end)])
+    left, right = ax.get_xlim()
+    shown = [mark for mark in ax.get_xticks() if left <= mark <= right]
+    assert shown == pytest.approx(marks)
+    ax.figure.canvas.draw()
+    written = [label.get_text() for label in ax.get_xticklabels()][: len(marks)]
+    assert written == [f"{mark:.5f}".rstrip("0").rstrip(".") for mark in marks]
+
+
+def test_the_text_is_the_same_whoever_did_what():
+    labels = ["task 2", "task 10", "task 1"]
+    one = [Span("worker 1", label, i, i + 1) for i, label in enumerate(labels)]
+    one.append(Span("worker 2", "last", 0, 4))
+    other = [Span("worker 1", "last", 1, 2)]
+    other += [Span("worker 2", label, 1 / (i + 1), 3) for i, label in enumerate(labels)]
+    expected = (
+        "Bars over time, a row for each lane: worker 1 and worker 2. "
+        "On them: last, task 1, task 2 and task 10."
+    )
+    assert [plot_lanes(spans).figure.alt for spans in (one, other)] == [expected] * 2
+
+
+def test_many_labels_are_counted_and_not_read():
+    alt = plot_lanes({"all": FORTY, "few": FORTY[:12]}).figure.alt
+    lanes = "worker 1, worker 2, worker 3 and worker 4"
+    assert f"on one scale. all: {lanes}. On them: 40 bars in all. few: {lanes}. On them" in alt
+    assert "task 0, task 1, task 2" in alt
