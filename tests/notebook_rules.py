@@ -95,11 +95,14 @@ def section(notebook, part):
             yield cell
 
 
+def tree_of(cell):
+    """A code cell as its syntax tree, without what only IPython understands."""
+    return ast.parse(re.sub(r"(?m)^( *)(?:[%!].*|.*\?)$", r"\1pass", text_of(cell)))
+
+
 def code_in(notebook, part):
-    """Each code cell of a section, as its syntax tree, without what only IPython understands."""
-    cells = [cell for cell in section(notebook, part) if cell["cell_type"] == "code"]
-    texts = [re.sub(r"(?m)^( *)(?:[%!].*|.*\?)$", r"\1pass", text_of(cell)) for cell in cells]
-    return [ast.parse(text) for text in texts]
+    """The syntax trees of the code cells of a section."""
+    return [tree_of(cell) for cell in section(notebook, part) if cell["cell_type"] == "code"]
 
 
 def checks_in(notebook, part):
@@ -213,8 +216,9 @@ def opens_as_agreed(notebook, name):
 
 def begins_with_its_framework(notebook, name):
     """Without it, *Run All* ends here. And what is imported earlier would set the threads."""
-    code = "\n".join(map(text_of, code_cells(notebook)))
-    asked = set(re.findall(r'import_framework\(["\'](\w+)', code))
+    nodes = [node for cell in code_cells(notebook) for node in ast.walk(tree_of(cell))]
+    calls = [n for n in nodes if isinstance(n, ast.Call) and n.args]
+    asked = {c.args[0].value for c in calls if ast.unparse(c.func) == "import_framework"}
     needed = course.needed("frameworks", [ENTRIES[name]])
     if asked != set(needed):
         yield f"it imports the frameworks {sorted(asked)}, and course.toml says {needed}"
