@@ -7,7 +7,7 @@
     recorder    trace: function -> Graph                                           03
     witness     which modules a recording used, and where they keep their tensors  09
     passes      Graph -> Graph: fold, share, drop, fuse, plan memory               03
-    codegen     Graph -> source text, in Python and in C                           03, 09
+    codegen     Graph -> source text, in Python and in C                           03, 09, 17
     toolchain   C source -> functions that Python can call                         09
     inputs      which inputs a compiled program can read                           09
     guard       questions before each call, asked by c/guard.c                     09

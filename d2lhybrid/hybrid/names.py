@@ -16,7 +16,7 @@ RESERVED = """
     union unsigned void volatile while _Bool _Complex _Imaginary fabsf fmaf add_dots
     forward malloc free memory main parameters n i ptrdiff_t NAN INFINITY NULL
     RAND_MAX MB_CUR_MAX EXIT_SUCCESS EXIT_FAILURE HUGE_VAL HUGE_VALF HUGE_VALL
-    MATH_ERRNO MATH_ERREXCEPT math_errhandling linux unix
+    MATH_ERRNO MATH_ERREXCEPT math_errhandling linux unix UNROLL
 """
 # A loop's counter, more macros of math.h, and what C keeps for itself.
 RESERVED_FORMS = re.compile(r"i\d+|FP_\w+|_[A-Z_]\w+")

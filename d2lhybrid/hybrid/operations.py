@@ -49,34 +49,34 @@ def linear_shape(x, weight, bias=None):
 class Operation:
     """What a node may compute: with numbers or tensors, in Python, in C, and with shapes.
 
-    Without a template `row` an operation is elementwise: `c` computes one number from one number
-    of each operand. With it, the statement `row` first computes a row of the result, and `c` is
-    then applied to each number in the row.
+    Without a template `rows` an operation is elementwise: `c` computes one number from one number
+    of each operand. With it, the statement `rows` first computes all rows of the result, and `c`
+    is then applied to each number in them.
     """
 
     function: Callable  # of numbers or tensors
     python: str  # an expression, with {} for each operand
-    c: str  # the same for floats; with `row`, the first {} is the number that `row` has computed
+    c: str  # the same for floats; with `rows`, the first {} is the number that `rows` computed
     operands: tuple[str, ...] = ("input",)  # what torch calls them
     optional: int = 0  # how many of the last operands may be missing
     shape: Callable = broadcast  # from the shapes of the tensors; ValueError where they do not fit
     sign: str = ""  # of an operation that is written with a sign
-    # {0} is the address of a row of the first operand, of k numbers; {1} and so on are addresses
-    # of operands that each row needs as a whole; {out} is the address of the result's row, of m
-    # numbers. `c` gets the operands that are left.
-    row: str = ""
+    # {0} is the address of the first operand, {n} rows of {k} numbers; {1} and so on are addresses
+    # of operands that each row needs as a whole; {out} is the address of the result, {n} rows of
+    # {m} numbers. `c` gets the operands that are left.
+    rows: str = ""
 
     @property
     def is_elementwise(self) -> bool:
-        return not self.row
+        return not self.rows
 
     @property
-    def read_by_row(self) -> int:
-        """How many operands `row` reads, the first ones.
+    def read_by_rows(self) -> int:
+        """How many operands `rows` reads, the first ones.
 
-        `c` has one place for what `row` computed, and one for each remaining operand.
+        `c` has one place for what `rows` computed, and one for each remaining operand.
         """
-        return len(self.operands) + 1 - self.c.count("{}") if self.row else 0
+        return len(self.operands) + 1 - self.c.count("{}") if self.rows else 0
 
 
 def infix(function, sign):
@@ -104,14 +104,14 @@ OPERATIONS = {
         operands=("input", "weight", "bias"),
         optional=1,
         shape=linear_shape,
-        row="dots({k}, {m}, {0}, {1}, {out});",
+        rows="dots({n}, {k}, {m}, {0}, {1}, {out});",
     ),
 }
 
 
 def operation_names():
     """The names that variables in generated text must not have, because of the operations."""
-    templates = " ".join(operation.c + operation.row for operation in OPERATIONS.values())
+    templates = " ".join(operation.c + operation.rows for operation in OPERATIONS.values())
     return {*OPERATIONS, *re.findall(r"\w+(?=\()", templates)}
 
 

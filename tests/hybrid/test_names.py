@@ -1,5 +1,6 @@
 """Names in printed and generated text: words in Python and in C, each different."""
 
+import keyword
 import re
 import subprocess
 
@@ -158,3 +159,16 @@ def test_names_of_parameters_that_mean_something_in_c():
     net = OddNames()
     with torch.no_grad():
         torch.testing.assert_close(CompiledGraph(trace(net, X))(X), net(X))
+
+
+def test_every_word_of_the_prelude_can_be_the_name_of_a_weight():
+    words = {*re.findall(r"\b[A-Za-z_]\w*", PRELUDE)} - {*keyword.kwlist, "x", "program"}
+    assert {"lanes", "few", "panel", "vector", "total", "EACH", "add_tile", "dots"} <= words
+    weights = {word: torch.eye(26)[torch.randperm(26)] for word in sorted(words)}
+    lines = "\n".join(f"    x = linear(x, {word})" for word in weights)
+    chain = write(
+        f"def program(x):\n{lines}\n    return x\n", linear=nn.functional.linear, **weights
+    )
+    for n in (1, 3, 40):
+        x = torch.randn(n, 26)
+        assert torch.equal(CompiledGraph(trace(chain, x))(x), chain(x))

@@ -52,8 +52,8 @@ def test_filling_a_template(template, values, text):
 def test_an_entry_is_complete(name):
     """Python takes each operand; C takes each, unless the statement for a row has read it."""
     operation = OPERATIONS[name]
-    places = [operation.python.count("{}"), operation.c.count("{}") + operation.read_by_row]
-    assert places == [len(operation.operands), len(operation.operands) + bool(operation.row)]
+    places = [operation.python.count("{}"), operation.c.count("{}") + operation.read_by_rows]
+    assert places == [len(operation.operands), len(operation.operands) + bool(operation.rows)]
     assert operation.is_elementwise == (name != "linear")
     assert bool(operation.sign) == (not operation.python.endswith(")"))
 
@@ -76,11 +76,10 @@ def test_an_elementwise_operation_is_one_entry(monkeypatch):
 
 
 RUNNING_SUMS = """
-static void running_sums(ptrdiff_t k, const float *x, float *y)
+static void running_sums(ptrdiff_t n, ptrdiff_t k, const float *x, float *y)
 {
-    float sum = 0;
-    for (ptrdiff_t i = 0; i < k; i++)
-        y[i] = sum += x[i];
+    for (ptrdiff_t i = 0; i < n * k; i++)
+        y[i] = x[i] + (i % k ? y[i - 1] : 0);
 }
 """
 
@@ -93,7 +92,7 @@ def test_an_operation_on_rows_is_one_entry_and_a_function_in_c(monkeypatch):
         lambda x: x.cumsum(-1),
         "running_sums({})",
         "{}",
-        row="running_sums({k}, {0}, {out});",
+        rows="running_sums({n}, {k}, {0}, {out});",
     )
     graph = trace(lambda x: (x * 2).running_sums() + x, X)
     fused = fuse(graph)
@@ -106,8 +105,8 @@ def test_an_operation_on_rows_is_one_entry_and_a_function_in_c(monkeypatch):
 
 def test_two_operations_on_rows_are_never_fused(monkeypatch):
     monkeypatch.setattr(c, "PRELUDE", c.PRELUDE + RUNNING_SUMS)
-    row = "running_sums({k}, {0}, {out});"
-    added(monkeypatch, "running_sums", lambda x: x.cumsum(-1), "running_sums({})", "{}", row=row)
+    rows = "running_sums({n}, {k}, {0}, {out});"
+    added(monkeypatch, "running_sums", lambda x: x.cumsum(-1), "running_sums({})", "{}", rows=rows)
     graph = trace(lambda x: x.running_sums() + torch.relu(x).running_sums(), X)
     expected = X.cumsum(-1) + torch.relu(X).cumsum(-1)
     torch.testing.assert_close(CompiledGraph(graph)(X), expected)

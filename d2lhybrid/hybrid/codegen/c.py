@@ -5,6 +5,7 @@ Explained in notebook 09; Inductor, the compiler behind torch.compile, writes C+
 
 import math
 from ctypes import c_float
+from math import prod
 
 import torch
 
@@ -47,9 +48,10 @@ def c_source(graph: Graph) -> str:
 
 def amount(per_row, fixed):
     """How many numbers that is, in C: `n * 256 + 3`."""
+    rows = "n" if per_row == 1 else f"n * {per_row}"
     if per_row and fixed:
-        return f"n * {per_row} + {fixed}"
-    return f"n * {per_row}" if per_row else f"{fixed}"
+        return f"{rows} + {fixed}"
+    return rows if per_row else f"{fixed}"
 
 
 def check_types(graph):
@@ -98,29 +100,28 @@ def kernel_lines(graph, kernel):
         return f"{graph.names[node]}[{index(node.shape, depth)}]"
 
     yield f"/* {graph.names[stored]} = {graph.equation(stored)} */"
-    by_row = next((node for node in kernel if not node.is_elementwise), None)
+    by_rows = next((node for node in kernel if not node.is_elementwise), None)
+    if by_rows:
+        yield rows_statement(graph, by_rows, stored)
     for axis, size in enumerate(stored.shape):
-        if by_row and axis == depth - 1:  # before the loop over the numbers of a row
-            yield "    " * axis + row_statement(graph, by_row, stored)
         yield "    " * axis + f"for (ptrdiff_t i{axis} = 0; i{axis} < {size}; i{axis}++) {{"
     for node in kernel:
         operation = OPERATIONS[node.op]
-        values = [operand(source) for source in node.inputs[operation.read_by_row :]]
-        if node is by_row:
+        values = [operand(source) for source in node.inputs[operation.read_by_rows :]]
+        if node is by_rows:
             values.insert(0, out)
         place = out if node is stored else f"const float {graph.names[node]}"
         yield "    " * depth + f"{place} = {fill(operation.c, values)};"
     yield from ["    " * axis + "}" for axis in reversed(range(depth))]
 
 
-def row_statement(graph, node, stored):
-    """The statement with which an operation that is not elementwise computes a row of `stored`."""
-    k, m = node.inputs[0].shape[-1], node.shape[-1]
-    row = index(node.shape[:-1], len(node.shape) - 1)
-    row = f"({row})" if " " in row else row
+def rows_statement(graph, node, stored):
+    """The statement with which an operation that is not elementwise computes rows of `stored`."""
+    *sizes, m = node.shape
+    per_row, fixed = (prod(sizes[1:]), 0) if BATCH in sizes else (0, prod(sizes))
     first, *others = [graph.names[source] for source in node.inputs]
-    out = f"{graph.names[stored]} + {row} * {m}"
-    return OPERATIONS[node.op].row.format(f"{first} + {row} * {k}", *others, k=k, m=m, out=out)
+    n, k, out = amount(per_row, fixed), node.inputs[0].shape[-1], graph.names[stored]
+    return OPERATIONS[node.op].rows.format(first, *others, n=n, k=k, m=m, out=out)
 
 
 def index(shape, depth):
