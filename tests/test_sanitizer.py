@@ -20,6 +20,8 @@ MASKED = [
     ("file: 651 KiB (measured here)", "file: <figure> KiB (measured here)"),
     ("PyTorch: 720 MiB (measured here)", "PyTorch: <figure> MiB (measured here)"),
     ("change: -3.1% (measured here)", "change: <figure>% (measured here)"),
+    ("copy: 11.9 GB/s (measured here)", "copy: <figure> GB/s (measured here)"),
+    ("a product: 97.3 GFLOP/s (measured here)", "a product: <figure> GFLOP/s (measured here)"),
     ("this torch: 2.13.0 says this or that", "this torch: <depends>"),
     ("this machine: has no GPU", "this machine: <depends>"),
     ("this machine: one:\n  two\n  three\nfour", "this machine: <depends>\nfour"),
@@ -45,7 +47,7 @@ def test_masks(text, expected):
     assert sanitize(sanitize(text)) == sanitize(text)
 
 
-@pytest.mark.parametrize(("text", "_"), MASKED[:8])
+@pytest.mark.parametrize(("text", "_"), MASKED[:11])
 def test_masks_the_figure_and_keeps_the_words(text, _):
     figure = re.search(r"-?\d[\d.]*", text).group()
     other = text.replace(figure, figure.replace(figure[-1], "7").replace(".0", ".9"))
@@ -64,6 +66,8 @@ def test_masks_the_figure_and_keeps_the_words(text, _):
         "ratio: 1.02",
         "ratio: faster (measured here)",
         "ratio: 1.02 (measured there)",
+        "memory: 333 GB/s",
+        "memory: 11.9 GB (measured here)",
         "weights: 641 KiB, biases: 1544 bytes",
         "3 calls",
         "in 1.5 ms 3 calls",
