@@ -73,3 +73,34 @@ def test_the_published_runs_on_gpus_are_those_of_the_book(line):
 def test_no_run_on_gpus_is_there_that_was_not_counted(name):
     runs = read(name)
     assert len(runs) == len({tuple(run.values()) for run in runs}) == 31 + 19
+
+
+LATENCIES = read("latencies")
+
+# Source -> figures, the sum of their nanoseconds, and of those that a laptop can measure.
+IN_NANOSECONDS = """
+table 1 30 168482899.0 33130.0
+table 2 5 120230 0
+picture 6 2869044 3000
+"""
+
+
+def counted_latencies(source):
+    """The same of the package's copy, as a line."""
+    own = [row for row in LATENCIES if row["source"] == source]
+    sums = [
+        sum(Decimal(row["ns"]) for row in rows)
+        for rows in (own, [row for row in own if not row["needs"]])
+    ]
+    return " ".join(map(str, (source, len(own), *sums)))
+
+
+@pytest.mark.parametrize("line", IN_NANOSECONDS.strip().splitlines())
+def test_the_published_latencies_are_those_of_the_book(line):
+    assert counted_latencies(line[:7]) == line
+
+
+def test_each_latency_stands_once_in_its_table():
+    assert len({(row["name"], row["source"]) for row in LATENCIES}) == len(LATENCIES) == 41
+    needs = {row["name"]: row["needs"] for row in LATENCIES}
+    assert all(needs[row["name"]] == row["needs"] for row in LATENCIES)

@@ -4,6 +4,7 @@
     times     how long something takes, what the time is made of, when a price is paid back
     flow      who feeds whom in a program; what a program becomes, step by step
     lanes     what was done at the same time: bars on lanes over time
+    roofline  what a machine can do at most, and how close programs come
     trees     what Python reads in a program's text
     outcomes  cells and dots, a row for each thing that was tried
     style     what they share: colours, figures, alternative texts, axes
@@ -17,6 +18,7 @@ readers who cannot see it.
 from .flow import plot_data_flow, plot_pipeline, plot_stages
 from .lanes import plot_lanes
 from .outcomes import plot_measures, plot_outcomes
+from .roofline import plot_roofline
 from .speedups import (
     plot_pairs,
     plot_published,
@@ -29,6 +31,7 @@ from .times import (
     plot_break_even,
     plot_distribution,
     plot_grouped_times,
+    plot_latencies,
     plot_over_time,
     plot_scatter,
     plot_shares,
@@ -43,6 +46,7 @@ __all__ = [
     "plot_distribution",
     "plot_grouped_times",
     "plot_lanes",
+    "plot_latencies",
     "plot_measures",
     "plot_outcomes",
     "plot_over_time",
@@ -50,6 +54,7 @@ __all__ = [
     "plot_pipeline",
     "plot_published",
     "plot_ratios",
+    "plot_roofline",
     "plot_scatter",
     "plot_shares",
     "plot_speedups",

@@ -4,7 +4,7 @@ Explained in notebook 05; statistics calls them bar chart, dot plot, scatter plo
 run-sequence plot, histogram and break-even chart.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, cycle
 from math import ceil, floor, log10, sqrt
 from statistics import fmean, median
@@ -215,6 +215,45 @@ def _short(time):
     time = float(f"{time:.3g}")  # first, since 999.9 µs become 1.00 ms
     unit, factor = unit_for(time)
     return f"{time * factor:,.{max(0, 2 - floor(log10(time * factor)))}f} {unit}"
+
+
+def plot_latencies(times: Mapping[str, Mapping[str, float]], rows: Sequence[str]) -> Axes:
+    """Draw how long things take that differ by powers of ten: a row for each, a mark a source.
+
+    `times` maps a source, such as 'measured here', to a dict from things to seconds. `rows` are
+    the things to show, from the top to the bottom; not every source must have each. The marks of
+    the first source are filled, those of the others hollow. The axis is logarithmic, with a line
+    at each power of ten.
+    """
+    ax = new_axes(9, 0.9 + 0.28 * len(rows))
+    looks = zip(cycle([BLUE, ORANGE, RED, GREEN, PURPLE]), cycle("os^Dv"))
+    shown = []
+    for (source, known), (colour, marker) in zip(times.items(), looks, strict=False):
+        places = [(known[thing], at) for at, thing in enumerate(rows) if thing in known]
+        shown += [time for time, _ in places]
+        look = dict(color=colour, marker=marker, markersize=8, markeredgewidth=2, linestyle="")
+        look["zorder"] = 3
+        look["markerfacecolor"] = "none" if known is not next(iter(times.values())) else colour
+        ax.plot([time for time, _ in places], [at for _, at in places], label=source, **look)
+    low, high = floor(log10(min(shown))), ceil(log10(max(shown)))
+    powers = [10.0**power for power in range(low, high + 1)]
+    ax.set_xscale("log")
+    ax.set_xlim(powers[0] / 1.5, powers[-1] * 1.5)
+    ax.set_xticks(powers[::2], [_time(power) for power in powers[::2]])
+    ax.set_xticks(powers[1::2], [""] * len(powers[1::2]), minor=True)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.grid(which="both", color="#DDDDDD")
+    ax.set_axisbelow(True)
+    look = dict(ncols=len(times), handletextpad=0, columnspacing=1)
+    ax.legend(fontsize=12, frameon=False, loc="lower right", bbox_to_anchor=(1, 1), **look)
+    dress(ax)
+    say(
+        ax,
+        "Times as marks in a row for each thing, on a logarithmic axis, with a shape and a colour "
+        f"for each source: {listed(times)}. The rows, from the top: {listed(rows)}.",
+    )
+    return ax
 
 
 def plot_shares(

@@ -32,6 +32,10 @@ EXAMPLES = {
             ],
         }
     ),
+    "plot_latencies": lambda k: plot.plot_latencies(
+        {"here": {"a call": 1e-7 * k, "start": 0.02}, "the book": {"start": 0.01}},
+        ["a call", "start"],
+    ),
     "plot_measures": lambda k: plot.plot_measures({"C": {"ms": 1.2 * k}, "b": {"ms": 9}}, ["C"])[0],
     "plot_outcomes": lambda k: plot.plot_outcomes(
         {"if": {"trace": "silently wrong", "script": "right", "export": "error"}}
@@ -43,6 +47,11 @@ EXAMPLES = {
     "plot_pipeline": lambda k: plot.plot_pipeline({"graph + guards": "what is computed", "C": ""}),
     "plot_published": lambda k: plot.plot_published([("2019-05", 1.89, "a"), ("2021", 0.9, "")]),
     "plot_ratios": lambda k: plot.plot_ratios({"published": [1.89], "same": [1.01 * k]}),
+    "plot_roofline": lambda k: plot.plot_roofline(
+        100 * k,
+        {"cache": 90, "memory": 10 * k},
+        {"ours": {1: (0.5, 4 * k), 16: (7, 50)}, "a sum": (0.25, 2)},
+    ),
     "plot_scatter": lambda k: plot.plot_scatter(
         {"a": [(1 * k, 5), (20, 300)], "b": [(2, 9 * k)]},
         "calls",
@@ -70,10 +79,13 @@ ALT = {
     "plot_grouped_times": "Shown: A (eager, graph), B (x, eager; x, graph; y), C (alone).",
     "plot_lanes": "Bars over time, a row for each lane, on one scale. alone: worker 1. On them: "
     "A and B. both: worker 1 and worker 2. On them: A, B and done.",
+    "plot_latencies": "source: here and the book. The rows, from the top: a call and start.",
     "plot_measures": "side by side, with a dot in a row for each label: ms. The rows: C and b.",
     "plot_outcomes": "if: trace silently wrong, script right, export error.",
     "plot_pipeline": "arrow from each to the next: graph + guards (what is computed), C.",
     "plot_published": "2 published speed-ups as dots over the years 2019 to 2021",
+    "plot_roofline": "it rises with the bandwidth of cache and memory, and is flat at the peak. "
+    "Below it, the dots of ours (1 and 16) and a sum.",
     "plot_scatter": "calls from left to right, time upwards. A straight line marks where both are "
     "the same: equal. Thin lines lead from a label's first point, hollow, to its others. "
     "Shown: a and b.",

@@ -10,12 +10,13 @@ from d2lhybrid.plot import (
     plot_break_even,
     plot_distribution,
     plot_grouped_times,
+    plot_latencies,
     plot_over_time,
     plot_scatter,
     plot_shares,
     plot_times,
 )
-from d2lhybrid.plot.style import BLACK, BLUE, GREEN, GREY, RED
+from d2lhybrid.plot.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED
 
 UNCLEAR = "no clear difference"
 GROUPS = {
@@ -399,3 +400,48 @@ def test_break_even_drops_no_candidate():
 def test_break_even_wants_no_price_for_the_first():
     with pytest.raises(ValueError, match="price must be 0"):
         plot_break_even({"plain": (0.1, 1e-3), "b": (0.5, 5e-4)})
+
+
+LATENCIES = {
+    "here": {"cache": 1.4e-9, "call": 1.3e-7, "Python": 0.012, "not shown": 1e3},
+    "the book": {"cache": 1.5e-9, "disk": 5e-3, "call": 1e-7},
+    "the picture": {"disk": 8e-4},
+}
+THINGS = ["cache", "call", "disk", "Python", "nobody's"]
+
+
+def test_latencies_are_marks_in_the_rows_that_are_asked_for():
+    ax = plot_latencies(LATENCIES, THINGS)
+    assert row_labels(ax) == THINGS
+    assert ax.yaxis_inverted()
+    assert [points(dot) for dot in dots(ax)] == [
+        [(1.4e-9, 0), (1.3e-7, 1), (0.012, 3)],
+        [(1.5e-9, 0), (1e-7, 1), (5e-3, 2)],
+        [(8e-4, 2)],
+    ]
+    assert legend(ax) == list(LATENCIES)
+    assert [dot.get_color() for dot in dots(ax)] == [BLUE, ORANGE, RED]
+    assert len({dot.get_marker() for dot in dots(ax)}) == 3
+    assert [dot.get_markerfacecolor() for dot in dots(ax)] == [BLUE, "none", "none"]
+
+
+def test_latencies_have_a_line_at_each_power_of_ten():
+    ax = plot_latencies(LATENCIES, THINGS)
+    assert ax.get_xscale() == "log"
+    powers = [10.0**power for power in range(-9, 0)]
+    assert sorted([*ax.get_xticks(), *ax.get_xticks(minor=True)]) == pytest.approx(powers)
+    left, right = ax.get_xlim()
+    assert left < 1e-9 < 0.1 < right
+    assert [text for text, _ in marks(ax.xaxis)] == [
+        "1 ns",
+        "100 ns",
+        "10 \u00b5s",
+        "1 ms",
+        "100 ms",
+    ]
+
+
+def test_latencies_of_which_a_source_has_none_can_be_drawn():
+    ax = plot_latencies({"here": {}, "the book": {"disk": 5e-3, "seek": 1e-2}}, ["disk", "seek"])
+    assert [points(dot) for dot in dots(ax)] == [[], [(5e-3, 0), (1e-2, 1)]]
+    assert "here and the book" in ax.figure.alt
