@@ -39,7 +39,8 @@ _NAMES = {
     "parallel.log": "Log Span",
     "parallel.schedule": "list_schedule longest_path makespan",
     "parallel.scheduler": "run_parallel",
-    "plot": "plot_break_even plot_data_flow plot_distribution plot_grouped_times plot_lanes "
+    "plot": "plot_break_even plot_curves plot_data_flow plot_distribution plot_grouped_times "
+    "plot_lanes "
     "plot_measures plot_outcomes plot_over_time plot_pairs plot_pipeline plot_published "
     "plot_ratios plot_scatter plot_shares plot_stages plot_times plot_tree "
     "plot_latencies plot_roofline",

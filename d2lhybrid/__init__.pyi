@@ -87,6 +87,7 @@ from .parallel.schedule import (
 from .parallel.scheduler import run_parallel as run_parallel
 from .plot import (
     plot_break_even as plot_break_even,
+    plot_curves as plot_curves,
     plot_data_flow as plot_data_flow,
     plot_distribution as plot_distribution,
     plot_grouped_times as plot_grouped_times,

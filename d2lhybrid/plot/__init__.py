@@ -2,6 +2,7 @@
 
     speedups  how one time compares with another: speed-ups with their intervals, other ratios
     times     how long something takes, what the time is made of, when a price is paid back
+    curves    what changes with the size of the data
     flow      who feeds whom in a program; what a program becomes, step by step
     lanes     what was done at the same time: bars on lanes over time
     roofline  what a machine can do at most, and how close programs come
@@ -15,6 +16,7 @@ A new picture is a new function in the module of what it shows; it ends with wha
 readers who cannot see it.
 """
 
+from .curves import plot_curves
 from .flow import plot_data_flow, plot_pipeline, plot_stages
 from .lanes import plot_lanes
 from .outcomes import plot_measures, plot_outcomes
@@ -42,6 +44,7 @@ from .trees import plot_tree
 __all__ = [
     "new_axes",
     "plot_break_even",
+    "plot_curves",
     "plot_data_flow",
     "plot_distribution",
     "plot_grouped_times",

@@ -13,6 +13,11 @@ from d2lhybrid.parallel.log import Span
 SPEEDUP = (2.0, 1.9, 2.1, "faster")
 EXAMPLES = {
     "plot_break_even": lambda k: plot.plot_break_even({"eager": (0, 3e-3 * k), "b": (0.1, 2e-3)}),
+    "plot_curves": lambda k: plot.plot_curves(
+        {"sum": [(4096, 1 * k), (2**24, 9)], "copy": [(4096, 2), (2**24, 30 * k)]},
+        "GB/s",
+        marks={"first": 2**15 * k},
+    ),
     "plot_data_flow": lambda k: plot.plot_data_flow({"one": "e = 1 + 2\nprint(e)", "two": "f = 3"}),
     "plot_distribution": lambda k: plot.plot_distribution([1e-6 * k] * 50 + [2e-6] * 50),
     "plot_grouped_times": lambda k: plot.plot_grouped_times(
@@ -74,6 +79,8 @@ EXAMPLES = {
 }
 ALT = {
     "plot_break_even": "eager starts at zero; b start",
+    "plot_curves": "from 4 KiB to 16 MiB, with GB/s upwards, both axes logarithmic: sum and copy. "
+    "Dotted lines mark sizes, as far as they are known.",
     "plot_data_flow": "Data flow, one: 1 and 2 flow into + (e); e flows into print. "
     "Data flow, two: 3 (f) stands alone.",
     "plot_grouped_times": "Shown: A (eager, graph), B (x, eager; x, graph; y), C (alone).",
