@@ -16,6 +16,7 @@ _NAMES = {
     "dataflow": "data_flow",
     "frameworks": "FrameworkNotFound import_framework synchronize",
     "frameworks.pytorch": "reset_compiler",
+    "hardware": "cache_sizes measured_latencies",
     "hybrid.codegen": "PRELUDE c_source python_function python_source",
     "hybrid.compiler": "hybridize",
     "hybrid.graph": "Graph Node",

@@ -17,6 +17,10 @@ from .frameworks import (
     synchronize as synchronize,
 )
 from .frameworks.pytorch import reset_compiler as reset_compiler
+from .hardware import (
+    cache_sizes as cache_sizes,
+    measured_latencies as measured_latencies,
+)
 from .hybrid.codegen import (
     PRELUDE as PRELUDE,
     c_source as c_source,

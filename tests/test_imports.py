@@ -16,7 +16,7 @@ FLOORS = [
     {"book", "dataflow"},
     {"plot"},
     {"measure", "hybrid"},
-    {"limits", "side_by_side", "parallel"},
+    {"hardware", "limits", "side_by_side", "parallel"},
     {"bench", "own_model"},
     {"__main__"},
 ]
