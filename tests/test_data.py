@@ -75,6 +75,35 @@ def test_no_run_on_gpus_is_there_that_was_not_counted(name):
     assert len(runs) == len({tuple(run.values()) for run in runs}) == 31 + 19
 
 
+DEVICES = read("devices")
+
+# Network and edition -> pairs of runs, the first and the last date, the sums of the seconds on one
+# and on two GPUs, and of the accuracies.
+ON_ONE_AND_TWO = """
+LeNet en 31 2021-01-06 2023-08-18 82.7 84.1 25.32 25.40
+LeNet zh 17 2021-05-08 2023-08-18 45.3 47.9 14.01 13.94
+ResNet-18 en 30 2021-01-06 2023-08-18 415.3 264.7 27.21 23.71
+ResNet-18 zh 18 2021-05-08 2023-08-18 247.6 159.6 16.39 14.45
+"""
+
+
+def counted_on_one_and_two(network, edition):
+    """The same of the package's copy, as a line."""
+    own = [run for run in DEVICES if (run["network"], run["edition"]) == (network, edition)]
+    dates = sorted(run["date"] for run in own)
+    sums = [sum(Decimal(run[column]) for run in own) for column in list(own[0])[3:]]
+    return " ".join(map(str, (network, edition, len(own), dates[0], dates[-1], *sums)))
+
+
+@pytest.mark.parametrize("line", ON_ONE_AND_TWO.strip().splitlines())
+def test_the_published_runs_on_several_gpus_are_those_of_the_book(line):
+    assert counted_on_one_and_two(*line.split()[:2]) == line
+
+
+def test_no_run_on_several_gpus_is_there_that_was_not_counted():
+    assert len(DEVICES) == len({tuple(run.values()) for run in DEVICES}) == 48 + 48
+
+
 LATENCIES = read("latencies")
 
 # Source -> figures, the sum of their nanoseconds, and of those that a laptop can measure.
