@@ -31,6 +31,7 @@ _NAMES = {
     "measure.agreement": "difference",
     "measure.candidates": "CandidateError own_process recipe repeated",
     "measure.comparison": "compare",
+    "measure.machine": "available_cores",
     "measure.processes": "started",
     "measure.results": "Comparison",
     "measure.sweeps": "Sweep sweep",

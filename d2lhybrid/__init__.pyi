@@ -70,6 +70,7 @@ from .measure.candidates import (
     repeated as repeated,
 )
 from .measure.comparison import compare as compare
+from .measure.machine import available_cores as available_cores
 from .measure.processes import started as started
 from .measure.results import Comparison as Comparison
 from .measure.sweeps import (

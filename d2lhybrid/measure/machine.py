@@ -2,7 +2,9 @@
 
 import os
 import platform
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from .. import __version__, frameworks
@@ -21,7 +23,7 @@ def describe_machine(*args: Any) -> dict[str, Any]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
-        "cores": os.cpu_count(),
+        "cores": available_cores(),
         "threads": state.get("threads"),
         "device": ", ".join(map(frameworks.name_of, devices)) or "cpu",
         "gradients": state.get("gradients"),
@@ -47,9 +49,10 @@ def together(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
 
 def machine_line(machine: dict[str, Any]) -> str:
     """Of what `describe_machine` returns the machine and the date, in one line."""
-    parts = [machine["processor"], f"{machine['cores']} cores"]
-    if machine["threads"] is not None:
-        parts += ["1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"]
+    parts = [machine["processor"]]
+    for thing in ("core", "thread"):
+        if (count := machine[f"{thing}s"]) is not None:
+            parts += [f"{count} {thing}" + "s" * (count != 1)]
     return ", ".join([*parts, machine["device"], machine["date"][:10]])
 
 
@@ -59,6 +62,43 @@ def software_line(machine: dict[str, Any]) -> str:
     if machine["gradients"] is not None:
         parts.insert(0, "gradients " + ("on" if machine["gradients"] else "off"))
     return ", ".join(parts)
+
+
+def available_cores() -> int:
+    """How many cores this process may use at the same time.
+
+    On Linux it may be kept to some of them by its affinity, or by a limit of its container. What a
+    virtual machine calls a core may be one of two hyper-threads that share one.
+    """
+    if hasattr(os, "sched_getaffinity"):  # Linux
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return max(1, min([cores, *map(int, _limits_of_groups())]))
+
+
+def _limits_of_groups(root=Path("/sys/fs/cgroup"), own=Path("/proc/self/cgroup")):
+    """How many cores' time Linux gives to the control groups of this process: 1.5 is three halves.
+
+    Python's `os.cpu_count` doesn't ask, see github.com/python/cpython/issues/80235.
+    """
+    folders = {root, root / "cpu"}  # in a container, its own group is usually mounted here
+    with suppress(OSError):
+        for line in own.read_text(encoding="ascii").splitlines():
+            _, names, group = line.split(":", 2)
+            if not names or "cpu" in names.split(","):
+                base = root / ("cpu" if names else "")
+                folder = base / group.lstrip("/")
+                folders |= {folder, *(up for up in folder.parents if up.is_relative_to(base))}
+    for folder in folders:
+        with suppress(OSError, ValueError):
+            if (folder / "cpu.max").exists():  # version 2
+                quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
+            else:
+                quota = (folder / "cpu.cfs_quota_us").read_text(encoding="ascii")
+                period = (folder / "cpu.cfs_period_us").read_text(encoding="ascii")
+            if int(quota) > 0:  # "max" and -1 are no limit
+                yield int(quota) / int(period)
 
 
 def _processor():
