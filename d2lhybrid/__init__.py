@@ -36,11 +36,13 @@ _NAMES = {
     "measure.results": "Comparison",
     "measure.sweeps": "Sweep sweep",
     "nets": "get_net",
+    "parallel.comm": "Comm Message PeerLost",
     "parallel.gate": "Gate",
     "parallel.link": "Link",
     "parallel.log": "Log Span",
     "parallel.schedule": "list_schedule longest_path makespan",
     "parallel.scheduler": "run_parallel",
+    "parallel.world": "RankError World",
     "plot": "plot_break_even plot_curves plot_data_flow plot_distribution plot_grouped_times "
     "plot_lanes plot_latencies plot_measures plot_outcomes plot_over_time plot_pairs "
     "plot_pipeline plot_published plot_ratios plot_roofline plot_scatter plot_shares plot_stages "

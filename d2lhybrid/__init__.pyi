@@ -78,6 +78,11 @@ from .measure.sweeps import (
     sweep as sweep,
 )
 from .nets import get_net as get_net
+from .parallel.comm import (
+    Comm as Comm,
+    Message as Message,
+    PeerLost as PeerLost,
+)
 from .parallel.gate import Gate as Gate
 from .parallel.link import Link as Link
 from .parallel.log import (
@@ -90,6 +95,10 @@ from .parallel.schedule import (
     makespan as makespan,
 )
 from .parallel.scheduler import run_parallel as run_parallel
+from .parallel.world import (
+    RankError as RankError,
+    World as World,
+)
 from .plot import (
     plot_break_even as plot_break_even,
     plot_curves as plot_curves,

@@ -168,7 +168,10 @@ class CandidateError(RuntimeError):
 
 def in_words(error):
     """An error's type and message."""
-    return f"{type(error).__name__}: {error}".removesuffix(": ")
+    try:
+        return f"{type(error).__name__}: {error}".removesuffix(": ")
+    except Exception:  # its own __str__ fails; Python's tracebacks say so too
+        return f"{type(error).__name__}: <exception str() failed>"
 
 
 @contextmanager

@@ -54,15 +54,18 @@ if sys.version_info < (3, 11):
 if "" in sys.path:
     sys.path.remove("")
 from importlib.util import module_from_spec, spec_from_file_location
-folder = sys.argv.pop()
+main, folder = sys.argv[1:]
+del sys.argv[1:]
 spec = spec_from_file_location(
     "d2lhybrid", folder + "/__init__.py", submodule_search_locations=[folder]
 )
 package = sys.modules["d2lhybrid"] = module_from_spec(spec)
 spec.loader.exec_module(package)
-from d2lhybrid.measure.worker import main
-main()
+from importlib import import_module
+import_module(main).main()
 """
+
+WORKER = "d2lhybrid.measure.worker"  # the module whose `main` is called
 
 # A group of its own: Ctrl-C reaches the comparison only, and helpers can be ended together.
 if os.name == "posix":
@@ -101,16 +104,16 @@ class ProgramRunner:
         self._process = self._started()
         stdin, stdout = self._process.stdin, self._process.stdout
         self._words = LastWords(self._process.stderr)
-        self._reader = _in_thread(_read_answers, stdout, self._answers, self._words)
+        self._reader = in_thread(_read_answers, stdout, self._answers, self._words)
         # In a thread, too: a large request has to wait until the process reads.
-        self._writer = _in_thread(_write, stdin, line)
+        self._writer = in_thread(_write, stdin, line)
 
     def _started(self):
         python, threads = self.program.python or sys.executable, self.program.threads
         folder = str(Path(__file__).resolve().parents[1])
         try:
             return subprocess.Popen(
-                [python, "-c", BOOTSTRAP, folder],
+                [python, "-c", BOOTSTRAP, WORKER, folder],
                 env=os.environ | ({} if threads is None else dict.fromkeys(THREADS, str(threads))),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -219,11 +222,7 @@ class ProgramRunner:
             code = self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
             return self._failed(f"stopped answering {doing}")
-        if code >= 0:
-            return self._failed(f"ended with exit code {code} {doing}")
-        name = signal.Signals(-code).name if -code in list(signal.Signals) else "unknown"
-        hint = ", as the system does when memory runs out," if name == "SIGKILL" else ""
-        return self._failed(f"was killed by signal {-code} ({name}){hint} {doing}")
+        return self._failed(f"{how_it_ended(code)} {doing}")
 
     def _failed(self, text):
         """End the process, and return the CandidateError with its last words."""
@@ -245,13 +244,18 @@ class ProgramRunner:
         """Kill the process, if it is still there, and the helpers that it may have started."""
         if self._is_over:
             return  # its number may belong to another process by now
-        if os.name == "posix":
-            with suppress(ProcessLookupError, PermissionError):  # macOS says so of a dead one
-                os.killpg(self._process.pid, signal.SIGKILL)
-        else:
-            self._process.kill()
-        self._process.wait()
+        end_group(self._process)
         self._is_over = True
+
+
+def end_group(process: subprocess.Popen) -> None:
+    """Kill a process that was started with `OWN_GROUP`, and the helpers that it may have."""
+    if os.name == "posix":
+        with suppress(ProcessLookupError, PermissionError):  # macOS says so of a dead one
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
 
 
 def close_all(runners: Iterable[ProgramRunner]) -> None:
@@ -340,12 +344,21 @@ def passed_to(failed: Callable[[CandidateError], None]) -> Iterator[None]:
         failed(error)
 
 
+def how_it_ended(code: int) -> str:
+    """The exit code of a process in words; a negative one is the number of a signal."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    name = signal.Signals(-code).name if -code in list(signal.Signals) else "unknown"
+    hint = ", as the system does when memory runs out," if name == "SIGKILL" else ""
+    return f"was killed by signal {-code} ({name}){hint}"
+
+
 class LastWords:
     """What a process prints: a thread reads it, counts it and keeps the end."""
 
     def __init__(self, pipe):
         self.count, self._kept = 0, b""
-        self.thread = _in_thread(self._drain, pipe)
+        self.thread = in_thread(self._drain, pipe)
 
     def _drain(self, pipe):
         with pipe:
@@ -360,7 +373,8 @@ class LastWords:
         return self._kept.decode("utf-8", "replace")
 
 
-def _in_thread(function, *args):
+def in_thread(function: Callable, *args: Any) -> Thread:
+    """Call a function in a thread that doesn't keep Python from ending."""
     thread = Thread(target=function, args=args, daemon=True)
     thread.start()
     return thread

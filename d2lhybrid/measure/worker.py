@@ -18,6 +18,7 @@ import sys
 import time
 import traceback
 from contextlib import suppress
+from io import TextIOWrapper
 from queue import SimpleQueue
 from threading import Thread
 from types import ModuleType
@@ -36,13 +37,8 @@ ANSWER = '{"number": '  # so an answer begins, and nothing else that may come fr
 def main() -> None:
     """Answer requests until there are no more."""
     atexit.register(end_helpers)  # the first to be registered is the last to be called
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "w", encoding="utf-8")
-    with open(os.devnull) as nothing:
-        os.dup2(nothing.fileno(), 0)  # or `input()` would read our requests
-    os.dup2(2, 1)
-    for stream in (sys.stdout, sys.stderr):  # by lines: else a crash would take the last words
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
-    faulthandler.enable(all_threads=False)  # says where a crash was
+    requests, answers = own_streams()
+    answers = TextIOWrapper(answers, encoding="utf-8")
     answers.write("\n")  # ends whatever Python has printed while it started
     lines = SimpleQueue()
     Thread(target=listen, args=(requests, lines), daemon=True).start()
@@ -58,6 +54,21 @@ def main() -> None:
         answers.flush()
 
 
+def own_streams():
+    """Two binary files, for requests and for answers, which nothing else can read or write.
+
+    What the process prints goes to stderr instead, even if C prints it.
+    """
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    with open(os.devnull) as nothing:
+        os.dup2(nothing.fileno(), 0)  # or `input()` would read our requests
+    os.dup2(2, 1)
+    for stream in (sys.stdout, sys.stderr):  # by lines: else a crash would take the last words
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    faulthandler.enable(all_threads=False)  # says where a crash was
+    return requests, answers
+
+
 def listen(requests, lines):
     """Read requests in a thread, so that their end is noticed even while the program is busy.
 
@@ -66,6 +77,11 @@ def listen(requests, lines):
     for line in requests:
         lines.put(line)
     lines.put(b"")
+    end_soon()
+
+
+def end_soon():
+    """End this process and its helpers by force, if it doesn't end by itself in a while."""
     time.sleep(GRACE)
     if leads_group():
         os.killpg(0, signal.SIGKILL)

@@ -1,0 +1,646 @@
+"""Worlds: what functions get and give there, how they fail, and that nothing is left of them."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from d2lhybrid import Message, RankError, World
+from d2lhybrid.parallel import world as module
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and groups are POSIX's")
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Three processes for all tests: to start them takes seconds."""
+    with World(3) as world:
+        yield world
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_is_left():
+    """Behind all tests: no thread, no open file, no child, no folder more than before."""
+    dist.is_available()  # torch has loaded what it wants to
+    before = left(os.getpid())
+    yield
+    gc.collect()
+    assert left(os.getpid()) == before
+
+
+def left(pid):
+    """What this process has open, as far as the system tells."""
+    found = {"threads": threading.active_count()}
+    if Path("/proc/self/fd").exists():
+        found["files"] = len(os.listdir(f"/proc/{pid}/fd"))
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        found["children"] = [child for child in children if is_rank(child)]
+    return found
+
+
+def is_rank(pid):
+    """Whether a process is one of a world's: torch's compiler starts some, too."""
+    with suppress(OSError):  # it has ended by now
+        return b"d2lhybrid.parallel.rank" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def hello(comm, *args):
+    return comm.rank, comm.size, *args
+
+
+def fails_in(world, error, message, function, *args, **options):
+    """That the function fails with this message in all; returns the error."""
+    with pytest.raises(error) as caught:
+        world.run(function, *args, **options)
+    assert str(caught.value) == message
+    return caught.value
+
+
+# What functions get and give ------------------------------------------------------------------
+
+
+def test_each_rank_has_its_place_and_the_results_are_in_order(world):
+    assert world.run(hello, "x", 2.5) == [(0, 3, "x", 2.5), (1, 3, "x", 2.5), (2, 3, "x", 2.5)]
+    assert world.run(hello, ranks=2) == [(0, 2), (1, 2)]
+    assert world.run(hello, ranks=1) == [(0, 1)]
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 1, bias=False)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def gradient(net, x):
+    net(x).sum().backward()
+    return {name: p.grad for name, p in net.named_parameters()}
+
+
+def shares(comm, state, x):
+    net = Net()
+    net.load_state_dict(state)
+    return gradient(net, x[comm.rank :: comm.size])
+
+
+def test_a_network_is_trained_on_shares(world):
+    net, x = Net(), torch.arange(12.0).reshape(6, 2)
+    results = world.run(shares, net.state_dict(), x)
+    total = sum(result["layer.weight"] for result in results)
+    assert torch.equal(total, gradient(net, x)["layer.weight"])
+
+
+def all_reduce(comm):
+    number = torch.tensor([comm.rank + 1.0])
+    dist.all_reduce(number)
+    return number.item(), dist.get_rank(), dist.get_world_size()
+
+
+def test_torch_distributed_is_ready_in_every_run(world):
+    assert world.has_gloo
+    assert repr(world) == "World(3), with gloo"
+    assert world.run(all_reduce) == [(6.0, rank, 3) for rank in range(3)]
+    assert world.run(all_reduce, ranks=2) == [(3.0, rank, 2) for rank in range(2)]
+
+
+def ring(comm, x):
+    sent = comm.isend(x * comm.rank, (comm.rank + 1) % comm.size)
+    got = comm.receive((comm.rank - 1) % comm.size)
+    sent.result()
+    comm.send("bye", (comm.rank + 1) % comm.size)
+    source, text = comm.receive_any()
+    return got.sum().item(), source, text
+
+
+def test_messages_go_from_rank_to_rank_and_are_listed(world):
+    assert world.run(ring, torch.ones(10**5)) == [
+        (2e5, 2, "bye"),
+        (0.0, 0, "bye"),
+        (1e5, 1, "bye"),
+    ]
+    assert world.messages == [
+        Message(rank, (rank + 1) % 3, size) for rank in range(3) for size in (4 * 10**5, 0)
+    ]
+    world.run(hello)
+    assert world.messages == []
+
+
+def timed_send(comm):
+    if comm.rank == 0:
+        comm.send(torch.ones(1000), 1)
+    begin = time.monotonic()
+    if comm.rank == 1:
+        comm.receive(0)
+    return time.monotonic() - begin
+
+
+def test_alpha_and_beta_are_those_of_the_run(world):
+    assert world.run(timed_send, alpha=0.1, beta=5e-5)[1] >= 0.29 - 0.1
+    begin = time.monotonic()
+    world.run(timed_send, alpha=0.1, beta=5e-5)
+    assert time.monotonic() - begin >= 0.3 - 1e-3
+
+
+def counts(comm):
+    comm.state["count"] = comm.state.get("count", comm.rank) + 1
+    return comm.state["count"]
+
+
+def settings(comm):
+    return torch.get_num_threads(), torch.rand(1).item(), str(comm.device), torch.initial_seed()
+
+
+def test_state_is_kept_and_dice_are_seeded_anew(world):
+    first = world.run(counts)
+    assert world.run(counts, ranks=2) == [first[0] + 1, first[1] + 1]
+    assert world.run(counts) == [first[0] + 2, first[1] + 2, first[2] + 1]
+    one, other = world.run(settings), world.run(settings, threads=2)
+    assert [each[0] for each in one + other] == [1, 1, 1, 2, 2, 2]
+    assert [each[1] for each in one] == [each[1] for each in other]
+    assert [each[3] for each in one] == [0, 1, 2]
+    assert len({each[1] for each in one}) == 3
+
+
+def barriers(comm, seconds):
+    log = []
+    for number in range(5):
+        time.sleep(seconds * (comm.rank == number % comm.size))
+        log.append(time.monotonic())
+        comm.barrier()
+        log.append(time.monotonic())
+    return log
+
+
+def test_no_rank_passes_a_barrier_before_all_have_come(world):
+    logs = world.run(barriers, 0.02)
+    for number in range(5):
+        came = [log[2 * number] for log in logs]
+        passed = [log[2 * number + 1] for log in logs]
+        assert max(came) <= min(passed)
+
+
+def large(comm, x):
+    return x + comm.rank
+
+
+def test_much_can_be_passed_and_returned(world):
+    x = torch.arange(2.0**22)  # 16 MiB
+    one, other = world.run(large, x, ranks=2)
+    assert torch.equal(one, x)
+    assert torch.equal(other, x + 1)
+
+
+# What is printed ------------------------------------------------------------------------------
+
+
+def prints(comm, *lines):
+    for line in lines:
+        print(comm.rank, line, flush=True)
+    print("to stderr", file=sys.stderr)
+    threading.Thread(target=print, args=("a thread", "of", comm.rank)).start()
+    while threading.active_count() > 2:
+        pass
+    print("no end", end="")
+    os.write(1, b"bytes")
+    os.write(2, b"bytes")
+    sys.stdout = sys.stderr = None
+    return input() if comm.size > 3 else sys.stdin.read()
+
+
+def test_what_is_printed_is_shown_behind_the_run_by_rank(world, capsys):
+    assert world.run(prints, "a", "b\nc") == ["", "", ""]
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert shown.out == "".join(
+        f"rank {rank}: {line}\n"
+        for rank in range(3)
+        for line in (
+            f"{rank} a",
+            f"{rank} b",
+            "c",
+            "to stderr",
+            f"a thread of {rank}",
+            "no end",
+        )
+    )
+    world.run(hello)
+    assert capsys.readouterr().out == ""
+
+
+def prints_much(comm):
+    print("begin")
+    for number in range(1000):
+        print(number, "x" * 1000)
+    print("end")
+
+
+def prints_and_fails(comm):
+    print("before")
+    print("inside")
+    raise ValueError("after")
+
+
+def test_of_what_is_too_much_the_begin_and_the_end_are_shown(world, capsys):
+    world.run(prints_much, ranks=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["rank 0: begin", f"rank 0: 0 {'x' * 1000}"]
+    assert lines[-1] == "rank 0: end"
+    total = len("begin\nend\n") + sum(len(f"{number} \n") + 1000 for number in range(1000))
+    assert f"rank 0: ... {total - 4000:,} characters left out ..." in lines
+    assert sum(map(len, lines)) < 5000
+
+
+def test_what_was_printed_before_an_error_is_shown(world, capsys):
+    with pytest.raises(RankError):
+        world.run(prints_and_fails, ranks=1)
+    assert capsys.readouterr().out == "rank 0: before\nrank 0: inside\n"
+
+
+# Bad use --------------------------------------------------------------------------------------
+
+number_of_the_notebook = 3
+
+
+def uses_data(comm):
+    return number_of_the_notebook
+
+
+@pytest.mark.parametrize(
+    ("size", "error", "message"),
+    [
+        (
+            0,
+            ValueError,
+            "a world has 1 to 16 processes, got 0: each loads torch, and takes about 2",
+        ),
+        (-1, ValueError, "got -1"),
+        (17, ValueError, "got 17"),
+        (2.5, TypeError, "float"),
+        ("4", TypeError, "str"),
+        (None, TypeError, "NoneType"),
+    ],
+)
+def test_a_world_has_a_reasonable_size(size, error, message):
+    with pytest.raises(error, match=message):
+        World(size)
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "options", "error", "message"),
+    [
+        (hello, [], {"ranks": 0}, ValueError, "can run a function on 1 to 3 ranks, got 0"),
+        (hello, [], {"ranks": 4}, ValueError, "can run a function on 1 to 3 ranks, got 4"),
+        (hello, [], {"ranks": -1}, ValueError, "1 to 3 ranks, got -1"),
+        (hello, [], {"ranks": 1.5}, TypeError, "float"),
+        (hello, [], {"threads": 0}, ValueError, "threads must be 1 or more, got 0"),
+        (hello, [], {"threads": 1.5}, TypeError, "float"),
+        (hello, [object()], {}, TypeError, "^object cannot be sent: tensors, numbers, strings"),
+        (lambda comm: 1, [], {}, TypeError, "written with def, and got <lambda>"),
+        (print, [], {}, TypeError, "written with def, and got print"),
+        (uses_data, [], {}, TypeError, "'number_of_the_notebook', of type int, which stays here"),
+    ],
+)
+def test_bad_use_is_an_error_before_anything_is_sent(
+    world, function, args, options, error, message
+):
+    with pytest.raises(error, match=message):
+        world.run(function, *args, **options)
+    assert world.run(hello, ranks=1) == [(0, 1)]
+
+
+# Errors ---------------------------------------------------------------------------------------
+
+
+class Odd(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+def odd(comm):
+    raise Odd
+
+
+def divides(comm, by):
+    rest = comm.rank - by
+    return 1 / rest
+
+
+def divides_all(comm):
+    return divides(comm, comm.rank)
+
+
+def leaves(comm, how):
+    if how == "exit":
+        sys.exit("for today")
+    raise KeyboardInterrupt
+
+
+def returns_function(comm):
+    return [hello]
+
+
+def line(function, offset):
+    return function.__code__.co_firstlineno + offset
+
+
+CAN = "tensors, numbers, strings and None can be sent, and lists, tuples and dicts of them"
+DIVISION = (
+    f"ZeroDivisionError: division by zero\n  line {line(divides, 2)} of divides: return 1 / rest"
+)
+RAISED = {
+    "one": (divides, [1], (1,), f"rank 1 raised {DIVISION}"),
+    "all": (divides_all, [], (0, 1, 2), f"ranks 0, 1 and 2 raised {DIVISION}"),
+    "SystemExit": (
+        leaves,
+        ["exit"],
+        (0, 1, 2),
+        "ranks 0, 1 and 2 raised SystemExit: for today\n"
+        f'  line {line(leaves, 2)} of leaves: sys.exit("for today")',
+    ),
+    "KeyboardInterrupt": (
+        leaves,
+        ["interrupt"],
+        (0, 1, 2),
+        "ranks 0, 1 and 2 raised KeyboardInterrupt\n"
+        f"  line {line(leaves, 3)} of leaves: raise KeyboardInterrupt",
+    ),
+    "an odd one": (
+        odd,
+        [],
+        (0, 1, 2),
+        "ranks 0, 1 and 2 raised Odd: <exception str() failed>\n"
+        f"  line {line(odd, 1)} of odd: raise Odd",
+    ),
+    "a result that cannot be sent": (
+        returns_function,
+        [],
+        (0, 1, 2),
+        "ranks 0, 1 and 2 raised TypeError: returns_function returned what cannot be sent: "
+        f"function cannot be sent: {CAN}",
+    ),
+    "wrong arguments": (
+        divides,
+        [],
+        (0, 1, 2),
+        "ranks 0, 1 and 2 raised TypeError: divides() missing 1 required positional argument: 'by'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("function", "args", "ranks", "message"), RAISED.values(), ids=RAISED)
+def test_an_error_says_which_ranks_and_which_line(world, function, args, ranks, message):
+    world.run(ring, torch.ones(1))
+    before = list(world._processes)
+    assert fails_in(world, RankError, message, function, *args).ranks == ranks
+    assert world.messages == []
+    assert world.run(hello, ranks=1) == [(0, 1)]
+    assert world._processes == before  # an error costs nothing
+
+
+def test_the_traceback_is_a_note(world):
+    error = fails_in(world, RankError, f"ranks 0, 1 and 2 raised {DIVISION}", divides_all)
+    (note,) = error.__notes__
+    assert note.startswith("On rank 0:\n")
+    assert f"line {line(divides_all, 1)}, in divides_all\n    return divides(comm" in note
+    assert "rank.py" not in note
+
+
+def left_over(comm, fails):
+    if comm.rank == 0:
+        comm.send(["failed", fails], 1)
+        if fails:
+            raise ValueError("after sending")
+    return None if fails or comm.rank != 1 else comm.receive(0)
+
+
+def test_what_a_failed_run_has_sent_is_not_received_later(world):
+    before = list(world._processes)
+    for _ in range(2):
+        with pytest.raises(RankError, match=r"^rank 0 raised ValueError: after sending"):
+            world.run(left_over, True)
+    assert world.run(left_over, False) == [None, ["failed", False], None]
+    assert world._processes == before
+
+
+# Those that hang or die: all processes are replaced, so each of these tests costs seconds -------
+
+
+def hangs(comm):
+    print("begins")
+    if comm.rank == 0:
+        comm.receive(1)
+    if comm.rank == 1:
+        sum(iter(int, 1))  # endless, and in C: no other thread gets its turn
+    time.sleep(60)
+
+
+def hangs_otherwise(comm):
+    if comm.rank == 0:
+        dist.all_reduce(torch.ones(1))
+    if comm.rank == 1:
+        comm.isend(torch.ones(10**6), 2)
+    if comm.rank == 2:
+        comm.barrier()
+
+
+HANGS = {
+    hangs: [(3, "comm.receive(1)"), "does not answer", (6, "time.sleep(60)")],
+    hangs_otherwise: [
+        (2, "dist.all_reduce(torch.ones(1))"),
+        "has returned, and waits until what it has sent is received",
+        (6, "comm.barrier()"),
+    ],
+}
+
+
+@pytest.mark.parametrize("function", HANGS, ids=lambda function: function.__name__)
+def test_who_hangs_is_shown_with_the_line(world, capsys, function):
+    world.run(counts)
+    lines = ["ranks 0, 1 and 2 had not ended after 2 s"]
+    for rank, place in enumerate(HANGS[function]):
+        where = place
+        if isinstance(place, tuple):
+            where = f"line {line(function, place[0])} of {function.__name__}: {place[1]}"
+        lines.append(f"  rank {rank}: {where}")
+    fails_in(world, TimeoutError, "\n".join(lines), function, timeout=2)
+    printed = function == hangs
+    assert capsys.readouterr().out == "".join(f"rank {r}: begins\n" for r in range(3)) * printed
+    assert world.run(counts) == [1, 2, 3]  # the state of the old processes is lost
+
+
+def dies(comm):
+    if comm.rank == 1:
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        os.write(2, b"last words\n")
+        os.kill(os.getpid(), signal.SIGKILL)
+    comm.receive(1)
+
+
+@posix
+def test_who_dies_is_the_cause_and_not_who_waits_for_it(world):
+    killed = "rank 1 was killed by signal 9 (SIGKILL), as the system does when memory runs out,"
+    error = fails_in(world, RankError, killed, dies)
+    assert error.ranks == (1,)
+    (note,) = error.__notes__
+    assert note.startswith("On rank 1:\n")
+    assert note.endswith("last words")  # behind what earlier runs may have written there
+
+
+def number_of_process(comm):
+    return os.getpid()
+
+
+def kills(comm, process):
+    if comm.rank == 0:
+        os.kill(process, signal.SIGTERM)
+    time.sleep(0.3)
+    return "goes on"
+
+
+def test_who_takes_no_part_may_die_and_is_replaced(world):
+    third = world.run(number_of_process)[2]
+    assert world.run(kills, third, ranks=2) == ["goes on"] * 2
+    replaced = world.run(number_of_process)
+    assert len(replaced) == 3
+    assert third not in replaced
+
+
+# Ends -----------------------------------------------------------------------------------------
+
+
+def waits(comm, seconds):
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def interrupted_when(condition):
+    """As Ctrl-C does, once the condition holds."""
+
+    def interrupt():
+        while not condition():
+            time.sleep(0.01)
+        signal.raise_signal(signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    return thread
+
+
+def test_ctrl_c_ends_a_run_and_a_start_and_the_world_works_again():
+    world = World(1)
+    runs = world._runs
+    threads = [interrupted_when(lambda: world._runs > runs)]
+    with pytest.raises(KeyboardInterrupt):
+        world.run(waits, 60)
+    assert world._processes == []
+    folders = world._folder
+    threads.append(interrupted_when(lambda: world._folder is not folders and world._processes))
+    with pytest.raises(KeyboardInterrupt):
+        world.run(waits, 0)
+    assert world._processes == []
+    assert not Path(world._folder.name).exists()
+    for thread in threads:
+        thread.join()
+    # As if Ctrl-C had come a second time, while the processes were ended.
+    world._start()
+    world._processes.pop().kill()
+    pids = world.run(waits, 0)
+    world.close()
+    world.close()
+    assert all(gone(pid) for pid in pids)
+    assert repr(world) == "a closed World"
+    assert not Path(world._folder.name).exists()
+    with pytest.raises(RuntimeError, match=r"^this world is closed; make another one$"):
+        world.run(waits, 0)
+
+
+def test_two_worlds_one_of_them_in_a_thread_and_none_is_closed():
+    pids = []
+
+    def use():
+        one, other = World(1), World(1)
+        pids.extend(one.run(waits, 0) + other.run(waits, 0))
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    gc.collect()
+    assert len(set(pids)) == 2
+    assert all(map(gone, pids))
+
+
+def test_a_group_that_does_not_work_is_only_a_problem(monkeypatch):
+    monkeypatch.setattr(module, "LOOPBACK", {sys.platform: "no such device"})
+    with World(1) as world:
+        assert not world.has_gloo
+        assert repr(world).startswith("World(1), without gloo: ")
+        assert world.run(hello) == [(0, 1)]
+
+
+def gone(pid):
+    """Whether a process has ended, soon."""
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+            on_linux = Path("/proc/self").exists()
+            if on_linux and ") Z " in Path(f"/proc/{pid}/stat").read_text():
+                return True  # it has ended, and its exit code has not been asked for
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+PARENT = """
+import os, sys, time
+from pathlib import Path
+from d2lhybrid import World
+
+def work(comm, seconds):
+    Path("pid").write_text(str(os.getpid()))
+    Path("pid").rename("worker")
+    time.sleep(seconds)
+
+if __name__ == "__main__":
+    world = World(1)
+    world.run(work, 60)
+"""
+
+
+@posix
+def test_all_ends_with_the_program(tmp_path):
+    package = str(Path(module.__file__).parents[2])
+    parents = {}
+    for how in (signal.SIGINT, signal.SIGKILL):
+        folder = tmp_path / how.name
+        folder.mkdir()
+        (folder / "parent.py").write_text(PARENT)
+        parents[how] = subprocess.Popen(
+            [sys.executable, "parent.py"],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": package, "TMPDIR": str(folder)},
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # as in a terminal: the signal goes to its whole group
+        )
+    for how, parent in parents.items():
+        folder = tmp_path / how.name
+        with parent:
+            while not (folder / "worker").exists() and parent.poll() is None:
+                time.sleep(0.05)
+            os.killpg(parent.pid, how)
+            errors = parent.communicate(timeout=30)[1].decode()
+        assert gone(int((folder / "worker").read_text()))
+        assert errors.endswith("KeyboardInterrupt\n") == (how == signal.SIGINT)
+        assert sorted(file.name for file in folder.iterdir()) == ["parent.py", "worker"]
