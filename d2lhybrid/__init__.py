@@ -37,16 +37,17 @@ _NAMES = {
     "measure.sweeps": "Sweep sweep",
     "nets": "get_net",
     "parallel.comm": "Comm Message PeerLost",
+    "parallel.collectives": "halving_doubling ring star tree",
     "parallel.gate": "Gate",
     "parallel.link": "Link",
     "parallel.log": "Log Span",
     "parallel.schedule": "list_schedule longest_path makespan",
     "parallel.scheduler": "run_parallel",
     "parallel.world": "RankError World",
-    "plot": "plot_break_even plot_curves plot_data_flow plot_distribution plot_grouped_times "
-    "plot_lanes plot_latencies plot_measures plot_outcomes plot_over_time plot_pairs "
-    "plot_pipeline plot_published plot_ratios plot_roofline plot_scatter plot_shares plot_stages "
-    "plot_times plot_tree",
+    "plot": "plot_break_even plot_chunks plot_curves plot_data_flow plot_distribution "
+    "plot_grouped_times plot_lanes plot_latencies plot_measures plot_outcomes plot_over_time "
+    "plot_pairs plot_pipeline plot_published plot_ratios plot_roofline plot_scatter plot_shares "
+    "plot_stages plot_steps plot_times plot_tree",
     "program": "as_text drop_unused_text fold_constants_text free_after_last_use inline names_in "
     "run_program straight_line substitute",
     "side_by_side": "ask_frameworks framework_steps framework_ways missing_frameworks "

@@ -78,6 +78,12 @@ from .measure.sweeps import (
     sweep as sweep,
 )
 from .nets import get_net as get_net
+from .parallel.collectives import (
+    halving_doubling as halving_doubling,
+    ring as ring,
+    star as star,
+    tree as tree,
+)
 from .parallel.comm import (
     Comm as Comm,
     Message as Message,
@@ -101,6 +107,7 @@ from .parallel.world import (
 )
 from .plot import (
     plot_break_even as plot_break_even,
+    plot_chunks as plot_chunks,
     plot_curves as plot_curves,
     plot_data_flow as plot_data_flow,
     plot_distribution as plot_distribution,
@@ -118,6 +125,7 @@ from .plot import (
     plot_scatter as plot_scatter,
     plot_shares as plot_shares,
     plot_stages as plot_stages,
+    plot_steps as plot_steps,
     plot_times as plot_times,
     plot_tree as plot_tree,
 )

@@ -8,10 +8,12 @@
     roofline  what a machine can do at most, and how close programs come
     trees     what Python reads in a program's text
     outcomes  cells and dots, a row for each thing that was tried
+    steps     what changes with the steps of training
     style     what they share: colours, figures, alternative texts, axes
 
 Most functions get plain data; `plot_data_flow` and `plot_tree` get programs. Each makes a figure
-and returns its matplotlib Axes; only `plot_measures` has several Axes and returns them in a list.
+and returns its matplotlib Axes; only `plot_measures` and `plot_chunks` have
+several Axes, and return them in a list.
 A new picture is a new function in the module of what it shows; it ends with what it `say`s to
 readers who cannot see it.
 """
@@ -19,7 +21,7 @@ readers who cannot see it.
 from .curves import plot_curves
 from .flow import plot_data_flow, plot_pipeline, plot_stages
 from .lanes import plot_lanes
-from .outcomes import plot_measures, plot_outcomes
+from .outcomes import plot_chunks, plot_measures, plot_outcomes
 from .roofline import plot_roofline
 from .speedups import (
     plot_pairs,
@@ -28,6 +30,7 @@ from .speedups import (
     plot_speedups,
     plot_speedups_by_size,
 )
+from .steps import plot_steps
 from .style import new_axes
 from .times import (
     plot_break_even,
@@ -44,6 +47,7 @@ from .trees import plot_tree
 __all__ = [
     "new_axes",
     "plot_break_even",
+    "plot_chunks",
     "plot_curves",
     "plot_data_flow",
     "plot_distribution",
@@ -63,6 +67,7 @@ __all__ = [
     "plot_speedups",
     "plot_speedups_by_size",
     "plot_stages",
+    "plot_steps",
     "plot_times",
     "plot_tree",
 ]

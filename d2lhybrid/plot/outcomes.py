@@ -1,12 +1,13 @@
 """Pictures with a row for each thing that was tried: outcomes as cells, measures as dots.
 
-Explained in notebooks 06 and 07; statistics calls the dots a Cleveland dot plot.
+Explained in notebooks 06, 07 and 19; statistics calls the dots a Cleveland dot plot.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from math import ceil, floor, log10
 
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
 from .style import BLACK, BLUE, GREY, PALE_BLUE, RED, dress, listed, new_axes, say
@@ -48,6 +49,43 @@ def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = 
     ]
     say(ax, f"Table of outcomes. {'; '.join(rows)}.")
     return ax
+
+
+def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) -> list[Axes]:
+    """Draw what the ranks have in their chunks, step by step: tables side by side.
+
+    Each state is a table with a row for each rank and a column for each chunk, of whole numbers.
+    A cell that has reached `complete` is dark, one that is above 1 is pale. The first table is
+    the start. Returns a list with one Axes for each state, from left to right.
+    """
+    states = [[[round(value) for value in row] for row in state] for state in states]
+    ranks, chunks = len(states[0]), len(states[0][0])
+    side = min(0.4, (9.2 / len(states) - 0.15) / chunks)  # of a cell, in inches
+    whole = new_axes(0.8 + len(states) * (side * chunks + 0.15), 0.9 + side * ranks)
+    axes = whole.figure.subplots(1, len(states), sharey=True, squeeze=False)[0]
+    whole.remove()
+    for step, (ax, state) in enumerate(zip(axes, states, strict=True)):
+        for rank, row in enumerate(state):
+            for chunk, value in enumerate(row):
+                done = value >= complete
+                ground = BLUE if done else PALE_BLUE if value > 1 else "white"
+                look = dict(width=0.94, height=0.94, facecolor=ground, edgecolor="#DDDDDD")
+                ax.add_patch(Rectangle((chunk - 0.47, rank - 0.47), **look))
+                ink = dict(color="white", fontweight="bold") if done else dict(color=BLACK)
+                ax.text(chunk, rank, f"{value}", ha="center", va="center", fontsize=12, **ink)
+        ax.set(xlim=(-0.5, chunks - 0.5), ylim=(ranks - 0.5, -0.5))
+        ax.set_xticks(range(chunks))
+        dress(ax, xlabel="chunk", title=f"step {step}" if step else "start", sides=())
+        ax.tick_params(length=0)
+    axes[0].set_yticks(range(ranks), [f"rank {rank}" for rank in range(ranks)])
+    counts = [sum(value >= complete for row in state for value in row) for state in states]
+    say(
+        axes[0],
+        f"Tables side by side, from the start to step {len(states) - 1}, each with a row for each "
+        f"of {ranks} ranks and a column for each of {chunks} chunks, and a number in each cell. "
+        f"Dark cells have reached {complete}; of these there are {listed(map(str, counts))}.",
+    )
+    return list(axes)
 
 
 def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] = ()) -> list[Axes]:

@@ -29,6 +29,8 @@ from .style import (
     say,
 )
 
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 def plot_times(times: dict[str, float], title: str = "") -> Axes:
     """Draw times as bars; the longest bar is the longest time. `times` maps labels to seconds."""
@@ -141,15 +143,18 @@ def plot_scatter(
     *,
     diagonal: str = "",
     paths: bool = False,
+    log: bool = True,
 ) -> Axes:
     """Draw points (x, y) of several labels, each with its own colour and shape.
 
-    `points` maps a label to its points, numbers above 0; both axes are logarithmic. With
-    `diagonal`, a short text such as 'equal', both axes are the same, and a line with this text
-    marks where x is y. With `paths`, thin lines lead from the first point of a label, which is
-    hollow, to each of its others; a point that is alone is filled.
+    `points` maps a label to its points, numbers above 0; a label without points is left out. Both
+    axes are logarithmic, or without `log` linear. With `diagonal`, a short text such as 'equal',
+    both axes are the same, and a line with this text marks where x is y. With `paths`, thin lines
+    lead from the first point of a label, which is hollow, to each of its others; a point that is
+    alone is filled.
     """
     points = {label: list(dots) for label, dots in points.items()}
+    points = {label: dots for label, dots in points.items() if dots}
     ax = new_axes(*((6.5, 5) if diagonal else (8, 4.5)))
     looks = zip(cycle([BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY]), cycle("os^DvpdP"))
     for (label, dots), (colour, marker) in zip(points.items(), looks, strict=False):
@@ -164,18 +169,20 @@ def plot_scatter(
         ax.plot(*zip(*dots, strict=True), label=label, **look)
     across, upwards = zip(*(dot for dots in points.values() for dot in dots), strict=True)
     for axis, values in ((ax.xaxis, across), (ax.yaxis, upwards)):
-        _set_log_scale(axis, across + upwards if diagonal else values, _plain)
+        values = across + upwards if diagonal else values
+        _set_log_scale(axis, values, _plain) if log else _set_linear_scale(axis, values)
     if diagonal:
         ax.axline((1, 1), (2, 2), color=GREY, linewidth=1.5)
         _beside(ax, 1, ax.get_ylim()[1], diagonal, 6)  # where the line ends: no point is there
     look = dict(loc="upper left", bbox_to_anchor=(1, 0.95), handletextpad=0)
     ax.legend(fontsize=12, frameon=False, **look)
     dress(ax, xlabel, ylabel, sides=("left", "bottom"))
+    kind = "logarithmic axes" if log else "axes"
     line = f" A straight line marks where both are the same: {diagonal}." if diagonal else ""
     star = " Thin lines lead from a label's first point, hollow, to its others." if paths else ""
     say(
         ax,
-        f"Points over two logarithmic axes: {xlabel} from left to right, {ylabel} upwards.{line}"
+        f"Points over two {kind}: {xlabel} from left to right, {ylabel} upwards.{line}"
         f"{star} Shown: {listed(points)}.",
     )
     return ax
@@ -199,8 +206,20 @@ def _set_log_scale(axis, values, text_of):
     axis.set_minor_locator(NullLocator())
 
 
+def _set_linear_scale(axis, values):
+    """Show all values on an axis, with a little room beyond, and a few marks."""
+    low, high = min(values), max(values)
+    room = 0.06 * (high - low) or 0.1 * high
+    axis.axes.set(**{f"{axis.axis_name}lim": (low - room, high + room)})
+    axis.set_major_locator(MaxNLocator(5))
+
+
 def _plain(number):
-    """A mark of an axis without an exponent: 1,000 or 0.1."""
+    """A mark of an axis without an exponent: 1,000 or 0.1. Very small ones have one: 10⁻⁸."""
+    if 0 < number < 5e-4:
+        digit, power = f"{number:.0e}".split("e")
+        small = f"10{str(int(power)).translate(SUPERSCRIPTS)}"
+        return small if digit == "1" else f"{digit}·{small}"
     return f"{number:,.12f}".rstrip("0").rstrip(".")
 
 
@@ -260,15 +279,18 @@ def plot_shares(
     shares: dict[str, dict[str, float]],
     limit: float | None = None,
     limit_label: str = "limit",
+    xlabel: str = "",
 ) -> Axes:
     """Draw what each time is made of as a bar in pieces, and a line for the least possible time.
 
     `shares` maps a label to a dict from parts to seconds; all have the same parts, in one order.
-    `limit` is the least possible time in seconds.
+    `limit` is the least possible time in seconds. With `xlabel`, such as 'MiB a device', they are
+    no times, and drawn as they are.
     """
     ax = new_axes(9, 1.5 + 0.5 * len(shares))
     labels = list(shares)
-    unit, factor = unit_for(max(sum(parts.values()) for parts in shares.values()))
+    whole = max(sum(parts.values()) for parts in shares.values())
+    unit, factor = (xlabel, 1) if xlabel else unit_for(whole)
     left = [0.0] * len(labels)
     parts = next(iter(shares.values()))
     for part, colour in zip(parts, cycle([BLUE, ORANGE, SKY, GREEN, PURPLE]), strict=False):
@@ -279,11 +301,12 @@ def plot_shares(
         ax.axvline(limit * factor, color=RED, linewidth=2, linestyle="--", label=limit_label)
     ax.invert_yaxis()
     ax.legend(fontsize=12, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
-    dress(ax, f"{unit} a call")
+    dress(ax, xlabel or f"{unit} a call")
     line = f" A dashed line marks {limit_label}." if limit is not None else ""
+    title = f"{xlabel}, and what they are" if xlabel else "What the time of a call is"
     say(
         ax,
-        f"What the time of a call is made of, as bars in pieces. The bars: {listed(labels)}. "
+        f"{title} made of, as bars in pieces. The bars: {listed(labels)}. "
         f"The pieces, from the left: {listed(parts)}.{line}",
     )
     return ax

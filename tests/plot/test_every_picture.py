@@ -13,6 +13,7 @@ from d2lhybrid.parallel.log import Span
 SPEEDUP = (2.0, 1.9, 2.1, "faster")
 EXAMPLES = {
     "plot_break_even": lambda k: plot.plot_break_even({"eager": (0, 3e-3 * k), "b": (0.1, 2e-3)}),
+    "plot_chunks": lambda k: plot.plot_chunks([[[1, 1], [1, 1]], [[1, 2], [2, 1]]], 2)[0],
     "plot_curves": lambda k: plot.plot_curves(
         {"sum": [(4096, 1 * k), (2**24, 9)], "copy": [(4096, 2), (2**24, 30 * k)]},
         "GB/s",
@@ -74,6 +75,7 @@ EXAMPLES = {
         [1, 16], {"a": [SPEEDUP] * 2, "b": [(0.5 / k, 0.1, 0.6, "slower"), SPEEDUP]}, "eager"
     ),
     "plot_stages": lambda k: plot.plot_stages({"define": "a\nb", "run": "10"}),
+    "plot_steps": lambda k: plot.plot_steps({"a": [1, 0.1 * k], "b": [1, -9 * k]}, "the loss"),
     "plot_times": lambda k: plot.plot_times({"a": 2.0 * k, "b": 0.5}),
     "plot_tree": lambda k: plot.plot_tree("e = add(1, 2)", marked=["add(1, 2)"]),
 }
@@ -87,6 +89,7 @@ ALT = {
     "plot_lanes": "Bars over time, a row for each lane, on one scale. alone: worker 1. On them: "
     "A and B. both: worker 1 and worker 2. On them: A, B and done.",
     "plot_latencies": "source: here and the book. The rows, from the top: a call and start.",
+    "plot_chunks": "each with a row for each of 2 ranks and a column for each of 2 chunks",
     "plot_measures": "side by side, with a dot in a row for each label: ms. The rows: C and b.",
     "plot_outcomes": "if: trace silently wrong, script right, export error.",
     "plot_pipeline": "arrow from each to the next: graph + guards (what is computed), C.",
@@ -101,6 +104,7 @@ ALT = {
     "plot_speedups": "Speed-ups over eager",
     "plot_speedups_by_size": "at the sizes 1 and 16",
     "plot_stages": "define, 2 lines; run, 10.",
+    "plot_steps": "Lines over the step, with the loss upwards: a and b.",
     "plot_times": "Times, as bars from a common start: a and b.",
     "plot_tree": "Below Assign e: Call add. Below Call add: 1 and 2. Marked in orange: add(1, 2).",
 }

@@ -4,8 +4,8 @@ import pytest
 from matplotlib.colors import to_hex
 from pictures import row_labels, texts
 
-from d2lhybrid.plot import plot_measures, plot_outcomes
-from d2lhybrid.plot.style import BLACK, GREY, PALE_BLUE, RED
+from d2lhybrid.plot import plot_chunks, plot_measures, plot_outcomes
+from d2lhybrid.plot.style import BLACK, BLUE, GREY, PALE_BLUE, RED
 
 
 def test_measures_have_a_dot_in_each_row_of_each_panel():
@@ -61,3 +61,25 @@ def test_outcomes_without_a_gap_and_with_a_word_of_their_own():
     assert list(plot_outcomes({"a": row, "b": row}).get_yticks()) == [0, 1]
     with pytest.raises(KeyError):
         plot_outcomes({"a": {"trace": "wrong"}})
+
+
+def test_chunks_are_tables_with_a_row_for_each_rank():
+    states = [[[1, 1], [1, 1]], [[1, 2.0], [2.0, 1]], [[2, 2], [2, 2]]]
+    axes = plot_chunks(iter(states), complete=2)
+    assert [ax.get_title() for ax in axes] == ["start", "step 1", "step 2"]
+    assert texts(axes[1]) == ["1", "2", "2", "1"]
+    assert [text.get_position() for text in axes[1].texts] == [(0, 0), (1, 0), (0, 1), (1, 1)]
+    grounds = [to_hex(cell.get_facecolor()) for cell in axes[1].patches]
+    assert grounds == ["#ffffff", BLUE.lower(), BLUE.lower(), "#ffffff"]
+    assert row_labels(axes[0]) == ["rank 0", "rank 1"]
+    assert axes[0].yaxis_inverted()
+    alt = axes[0].figure.alt
+    assert "2 ranks" in alt
+    assert "2 chunks" in alt
+    assert alt.endswith("reached 2; of these there are 0, 2 and 4.")
+
+
+def test_a_chunk_on_its_way_is_pale():
+    (ax,) = plot_chunks([[[1, 2, 3]]], complete=3)
+    grounds = [to_hex(cell.get_facecolor()) for cell in ax.patches]
+    assert grounds == ["#ffffff", PALE_BLUE.lower(), BLUE.lower()]

@@ -276,6 +276,22 @@ def test_the_marks_of_scattered_points_are_plain_numbers():
     assert not ax.xaxis.get_minorticklocs().size
 
 
+def test_the_marks_of_very_small_numbers_have_exponents():
+    ax = plot_scatter({"a": [(1e-16, 2e-7), (1, 4e-6)]}, "x", "y")
+    assert [text for text, _ in marks(ax.xaxis)] == ["10⁻¹⁶", "10⁻¹²", "10⁻⁸", "10⁻⁴", "1"]
+    assert [text for text, _ in marks(ax.yaxis)][:2] == ["3·10⁻⁷", "10⁻⁶"]
+
+
+def test_points_over_linear_axes():
+    points = {"a": [(0.7, 0.9), (0.9, 0.3)], "none": []}
+    ax = plot_scatter(points, "x", "y", diagonal="equal", log=False)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
+    assert ax.get_xlim() == ax.get_ylim() == pytest.approx((0.264, 0.936))
+    assert 3 <= len(ax.get_xticks()) <= 8
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a"]
+    assert ax.figure.alt.startswith("Points over two axes: x from left to right")
+
+
 def test_the_legend_of_scattered_points_covers_nothing():
     labels = ["TensorFlow, operations", *"abcdef"]
     ax = plot_scatter({label: [(1, 2), (300, 9)] for label in labels}, "x", "y", paths=True)
@@ -299,6 +315,13 @@ def test_shares_are_pieces_of_a_bar_behind_a_line_for_the_limit():
     ]
     assert ax.get_xlabel() == "\u00b5s a call"
     assert not plot_shares(shares).lines
+
+
+def test_shares_of_something_else_than_time_are_drawn_as_they_are():
+    ax = plot_shares({"a": {"weights": 2.0, "gradients": 0.25}}, xlabel="MiB on each device")
+    assert [(bar.get_x(), bar.get_width()) for bar in ax.patches] == [(0, 2), (2, 0.25)]
+    assert ax.get_xlabel() == "MiB on each device"
+    assert ax.figure.alt.startswith("MiB on each device, and what they are made of, as bars")
 
 
 def test_shares_drop_no_part():
