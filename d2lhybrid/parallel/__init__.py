@@ -21,4 +21,6 @@ and in 18 and 19:
     rank            the other side: what runs in a process
     packing         values as bytes
     answers         what a process says to its world
+    two_hosts       a program that torchrun starts, on one machine or on many
+    emulated_hosts  two hosts and the link between them, on one machine
 """
