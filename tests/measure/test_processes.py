@@ -12,6 +12,7 @@ from textwrap import dedent
 import numpy
 import pytest
 import torch
+from process_helpers import gone
 
 from d2lhybrid import CandidateError, own_process
 from d2lhybrid.measure import processes
@@ -63,20 +64,6 @@ def run(runner):
         runner.try_once()
     runner.measure(Plan(runner.fitting_calls(), untimed=1))
     return runner.result
-
-
-def gone(pid):
-    """Whether a process that is not our child has ended, soon."""
-    for _ in range(100):
-        try:
-            os.kill(pid, 0)
-            on_linux = Path("/proc/self").exists()
-            if on_linux and ") Z " in Path(f"/proc/{pid}/stat").read_text():
-                return True  # it has ended, and nobody has asked for its exit code yet
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def pid_in(file):

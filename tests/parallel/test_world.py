@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
+from process_helpers import gone
 from torch import nn
 
 from d2lhybrid import Message, RankError, World
@@ -587,20 +588,6 @@ def test_a_group_that_does_not_work_is_only_a_problem(monkeypatch):
         assert not world.has_gloo
         assert repr(world).startswith("World(1), without gloo: ")
         assert world.run(hello) == [(0, 1)]
-
-
-def gone(pid):
-    """Whether a process has ended, soon."""
-    for _ in range(100):
-        try:
-            os.kill(pid, 0)
-            on_linux = Path("/proc/self").exists()
-            if on_linux and ") Z " in Path(f"/proc/{pid}/stat").read_text():
-                return True  # it has ended, and its exit code has not been asked for
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 PARENT = """
