@@ -65,14 +65,6 @@ from importlib import import_module
 import_module(main).main()
 """
 
-WORKER = "d2lhybrid.measure.worker"  # the module whose `main` is called
-
-# A group of its own: Ctrl-C reaches the comparison only, and helpers can be ended together.
-if os.name == "posix":
-    OWN_GROUP = {"start_new_session": True}
-else:
-    OWN_GROUP = {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-
 
 class ProgramRunner:
     """A program's process, with the interface of `timing.Runner`.
@@ -110,16 +102,9 @@ class ProgramRunner:
 
     def _started(self):
         python, threads = self.program.python or sys.executable, self.program.threads
-        folder = str(Path(__file__).resolve().parents[1])
+        variables = {} if threads is None else dict.fromkeys(THREADS, str(threads))
         try:
-            return subprocess.Popen(
-                [python, "-c", BOOTSTRAP, WORKER, folder],
-                env=os.environ | ({} if threads is None else dict.fromkeys(THREADS, str(threads))),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                **OWN_GROUP,
-            )
+            return start_python(python, "d2lhybrid.measure.worker", variables)
         except OSError as error:
             raise CandidateError(
                 self.label, f"could not be started: {python} cannot be run ({error.strerror})"
@@ -248,8 +233,29 @@ class ProgramRunner:
         self._is_over = True
 
 
+def start_python(python: str, module: str, variables: dict[str, str]) -> subprocess.Popen:
+    """Start `main` of a module of this package in another Python, with three pipes.
+
+    `variables` are added to its environment. `end_group` ends it. OSError if there is no such
+    Python.
+    """
+    # A group of its own: Ctrl-C reaches the parent only, and helpers can be ended together.
+    if os.name == "posix":
+        own_group = {"start_new_session": True}
+    else:
+        own_group = {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    return subprocess.Popen(
+        [python, "-c", BOOTSTRAP, module, str(Path(__file__).resolve().parents[1])],
+        env=os.environ | variables,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **own_group,
+    )
+
+
 def end_group(process: subprocess.Popen) -> None:
-    """Kill a process that was started with `OWN_GROUP`, and the helpers that it may have."""
+    """Kill a process of `start_python`, and the helpers that it may have."""
     if os.name == "posix":
         with suppress(ProcessLookupError, PermissionError):  # macOS says so of a dead one
             os.killpg(process.pid, signal.SIGKILL)

@@ -16,6 +16,7 @@ from datetime import timedelta
 from queue import SimpleQueue
 
 import torch
+import torch.distributed as dist
 
 from ..measure.candidates import in_words
 from ..measure.worker import end_helpers, end_soon, own_streams
@@ -87,7 +88,7 @@ class Rank:
         try:
             with process_group(store, self.rank, len(ports), PROBE):
                 number = torch.ones(1)
-                torch.distributed.all_reduce(number)
+                dist.all_reduce(number)
                 problem = None if number == len(ports) else f"its sum was {number.item()}"
         except Exception as error:  # whatever a system lacks
             problem = in_words(error).splitlines()[0]
@@ -192,8 +193,6 @@ def process_group(store, rank, ranks, timeout):
     if store is None:
         yield
         return
-    import torch.distributed as dist
-
     device, backend = device_of(rank, ranks), "gloo"
     if device != "cpu":
         torch.cuda.set_device(device)

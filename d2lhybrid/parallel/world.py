@@ -8,7 +8,6 @@ wouldn't: what one has, others have only if it is sent.
     world.close()
 """
 
-import os
 import secrets
 import subprocess
 import sys
@@ -23,14 +22,7 @@ from types import FunctionType
 from typing import Any
 
 from ..frameworks import THREADS
-from ..measure.processes import (
-    BOOTSTRAP,
-    OWN_GROUP,
-    LastWords,
-    end_group,
-    how_it_ended,
-    in_thread,
-)
+from ..measure.processes import LastWords, end_group, how_it_ended, in_thread, start_python
 from ..measure.worker import GRACE
 from .answers import AtBarrier, Ended, Place, Printed, Raised
 from .packing import BEGIN, pack, read_frame, unpack, write_frame
@@ -247,18 +239,10 @@ class RankProcess:
 
     def start(self, events: SimpleQueue) -> None:
         """Start the process. What it says is put into a queue of events."""
-        package = str(Path(__file__).resolve().parents[1])
         variables = dict.fromkeys(THREADS, "1")
         if sys.platform in LOOPBACK:
             variables["GLOO_SOCKET_IFNAME"] = LOOPBACK[sys.platform]
-        self._popen = subprocess.Popen(
-            [sys.executable, "-c", BOOTSTRAP, "d2lhybrid.parallel.rank", package],
-            env=os.environ | variables,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            **OWN_GROUP,
-        )
+        self._popen = start_python(sys.executable, "d2lhybrid.parallel.rank", variables)
         self._words = LastWords(self._popen.stderr)
         self._threads.append(self._words.thread)
         self._threads.append(in_thread(read_answers, self._popen.stdout, self.rank, events))
