@@ -55,8 +55,9 @@ def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) ->
     """Draw what the ranks have in their chunks, step by step: tables side by side.
 
     Each state is a table with a row for each rank and a column for each chunk, of whole numbers.
-    A cell that has reached `complete` is dark, one that is above 1 is pale. The first table is
-    the start. Returns a list with one Axes for each state, from left to right.
+    A cell that has reached `complete` is dark, one that is above 1 is pale. A frame marks what has
+    changed since the table before. The first table is the start. Returns a list with one Axes for
+    each state, from left to right.
     """
     states = [[[round(value) for value in row] for row in state] for state in states]
     ranks, chunks = len(states[0]), len(states[0][0])
@@ -64,13 +65,16 @@ def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) ->
     whole = new_axes(0.8 + len(states) * (side * chunks + 0.15), 0.9 + side * ranks)
     axes = whole.figure.subplots(1, len(states), sharey=True, squeeze=False)[0]
     whole.remove()
-    for step, (ax, state) in enumerate(zip(axes, states, strict=True)):
+    pairs = zip([states[0], *states], states, strict=False)  # each with the one before
+    for step, (ax, (before, state)) in enumerate(zip(axes, pairs, strict=True)):
         for rank, row in enumerate(state):
             for chunk, value in enumerate(row):
                 done = value >= complete
                 ground = BLUE if done else PALE_BLUE if value > 1 else "white"
-                look = dict(width=0.94, height=0.94, facecolor=ground, edgecolor="#DDDDDD")
-                ax.add_patch(Rectangle((chunk - 0.47, rank - 0.47), **look))
+                new = value != before[rank][chunk]
+                look = dict(edgecolor=BLACK, linewidth=2) if new else dict(edgecolor="#DDDDDD")
+                corner = chunk - 0.47, rank - 0.47
+                ax.add_patch(Rectangle(corner, 0.94, 0.94, facecolor=ground, **look))
                 ink = dict(color="white", fontweight="bold") if done else dict(color=BLACK)
                 ax.text(chunk, rank, f"{value}", ha="center", va="center", fontsize=12, **ink)
         ax.set(xlim=(-0.5, chunks - 0.5), ylim=(ranks - 0.5, -0.5))
@@ -83,7 +87,8 @@ def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) ->
         axes[0],
         f"Tables side by side, from the start to step {len(states) - 1}, each with a row for each "
         f"of {ranks} ranks and a column for each of {chunks} chunks, and a number in each cell. "
-        f"Dark cells have reached {complete}; of these there are {listed(map(str, counts))}.",
+        f"Dark cells have reached {complete}; of these there are {listed(map(str, counts))}. "
+        "A frame marks what has changed.",
     )
     return list(axes)
 

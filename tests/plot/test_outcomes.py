@@ -76,7 +76,16 @@ def test_chunks_are_tables_with_a_row_for_each_rank():
     alt = axes[0].figure.alt
     assert "2 ranks" in alt
     assert "2 chunks" in alt
-    assert alt.endswith("reached 2; of these there are 0, 2 and 4.")
+    assert "reached 2; of these there are 0, 2 and 4." in alt
+
+
+def test_a_chunk_that_has_changed_is_framed():
+    states = [[[1, 1], [1, 1]], [[1, 2], [2, 1]], [[2, 2], [2, 2]]]
+    framed = [
+        [to_hex(cell.get_edgecolor()) == to_hex(BLACK) for cell in ax.patches]
+        for ax in plot_chunks(states, complete=2)
+    ]
+    assert framed == [[False] * 4, [False, True, True, False], [True, False, False, True]]
 
 
 def test_a_chunk_on_its_way_is_pale():
