@@ -291,6 +291,9 @@ def exercises_have_headings(notebook, name):
         yield f"{len(exercises)} exercises have a heading"
     if headings("solutions") != [f"### Solution {n + 1}" for n in range(len(exercises))]:
         yield f"the solutions have the headings {headings('solutions')}"
+    for number in re.findall(r"\b[Ee]xercise ([A-Z0-9]\w*)", prose(notebook)):
+        if number not in map(str, range(1, len(exercises) + 1)):
+            yield f"exercise {number} is named, and there is none"
 
 
 def an_exercise_asks_for_code(notebook, name):

@@ -269,6 +269,8 @@ FAULTS = [
     ),
     (lambda n: replace_in_prose(n, "### Exercise 3: two words", "### Exercise 3"), "short name"),
     (lambda n: replace_in_prose(n, "### Exercise", "**Exercise**"), "0 exercises have a heading"),
+    (lambda n: replace_in_prose(n, "- One.", "- One, in exercise 4."), "exercise 4 is named"),
+    (lambda n: replace_in_prose(n, "- One.", "- One (exercise B2)."), "exercise B2 is named"),
     (lambda n: replace_in_prose(n, "### Solution 2", "**2.**"), "the solutions have the headings"),
     (lambda n: n["cells"].remove(first_with(n, "def one_more_s")), "no solution defines"),
     (
