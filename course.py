@@ -133,7 +133,7 @@ def check(*arguments):
     add_frameworks(to_install(asked_for(arguments)))
     if not arguments:
         print(
-            "This runs every test and every cell of every notebook. It takes 3 to 15 minutes on\n"
+            "This runs every test and every cell of every notebook. It takes 10 to 20 minutes on\n"
             "two cores, less on more. The last line says whether the course is ready.",
             flush=True,
         )
