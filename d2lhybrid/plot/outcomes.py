@@ -4,6 +4,7 @@ Explained in notebooks 06, 07 and 19; statistics calls the dots a Cleveland dot 
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 from math import ceil, floor, log10
 
 from matplotlib.axes import Axes
@@ -65,7 +66,7 @@ def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) ->
     whole = new_axes(0.8 + len(states) * (side * chunks + 0.15), 0.9 + side * ranks)
     axes = whole.figure.subplots(1, len(states), sharey=True, squeeze=False)[0]
     whole.remove()
-    pairs = zip([states[0], *states], states, strict=False)  # each with the one before
+    pairs = pairwise([states[0], *states])  # each with the one before
     for step, (ax, (before, state)) in enumerate(zip(axes, pairs, strict=True)):
         for rank, row in enumerate(state):
             for chunk, value in enumerate(row):
