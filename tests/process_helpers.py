@@ -5,15 +5,24 @@ import time
 from pathlib import Path
 
 
+def soon(condition):
+    """Whether this holds within five seconds."""
+    late = time.monotonic() + 5
+    while not (holds := condition()) and time.monotonic() < late:
+        time.sleep(0.01)
+    return holds
+
+
 def gone(pid):
     """Whether a process that need not be our child has ended, soon."""
-    for _ in range(100):
+
+    def has_ended():
         try:
             os.kill(pid, 0)
             on_linux = Path("/proc/self").exists()
-            if on_linux and ") Z " in Path(f"/proc/{pid}/stat").read_text():
-                return True  # it has ended, and its exit code has not been asked for
+            # so is one whose exit code has not been asked for
+            return on_linux and ") Z " in Path(f"/proc/{pid}/stat").read_text()
         except OSError:
             return True
-        time.sleep(0.05)
-    return False
+
+    return soon(has_ended)

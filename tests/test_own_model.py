@@ -6,10 +6,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from process_helpers import soon
 
 from d2lhybrid import Comparison
 from d2lhybrid.__main__ import main
@@ -392,10 +392,7 @@ def test_ctrl_c_ends_it_and_leaves_nothing(mine, wait, time_limit, until, status
     assert "Traceback" not in out + shown
     assert out.splitlines()[-1:] == ([sentence] if sentence else [])
     started = [int(number) for number in Path("started").read_text().split()]
-    late = time.monotonic() + 5
-    while any(map(is_running, started)) and time.monotonic() < late:
-        time.sleep(0.05)
-    assert not any(map(is_running, started))
+    assert soon(lambda: not any(map(is_running, started)))
 
 
 # The example ----------------------------------------------------------------------------------

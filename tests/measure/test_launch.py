@@ -3,9 +3,9 @@
 import os
 import re
 import subprocess
-import time
 
 import pytest
+from process_helpers import soon
 
 from d2lhybrid import CandidateError, compare, own_process, recipe, started, sweep
 from d2lhybrid.measure.comparison import least_launches
@@ -32,10 +32,7 @@ def all_have_ended(numbers):
     def is_running(number):
         return subprocess.run(["ps", "-p", str(number)], capture_output=True).returncode == 0
 
-    late = time.monotonic() + 5
-    while any(map(is_running, numbers)) and time.monotonic() < late:
-        time.sleep(0.05)
-    return not any(map(is_running, numbers))
+    return soon(lambda: not any(map(is_running, numbers)))
 
 
 def test_candidates_of_both_kinds_can_be_compared():

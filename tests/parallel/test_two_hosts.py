@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
+from process_helpers import soon
 
 from d2lhybrid.parallel import emulated_hosts, two_hosts
 from d2lhybrid.parallel.emulated_hosts import BURST, HostsError, carry, joined_hosts, run
@@ -34,9 +35,7 @@ def mark(monkeypatch):
     mark, spaces = uuid.uuid4().hex, namespaces()
     monkeypatch.setenv("D2LHYBRID_TEST", mark)
     yield mark
-    late = time.monotonic() + 5
-    while left(mark) and time.monotonic() < late:
-        time.sleep(0.01)
+    soon(lambda: not left(mark))
     assert left(mark) == []
     assert namespaces() <= spaces
     assert [name for name in os.listdir("/sys/class/net") if name.startswith("d2l")] == []
@@ -57,10 +56,7 @@ def more_than_the_hosts(mark):
 
     Two hosts without a command are four processes.
     """
-    late = time.monotonic() + 5
-    while len(left(mark)) <= 4 and time.monotonic() < late:
-        time.sleep(0.01)
-    return len(left(mark)) > 4
+    return soon(lambda: len(left(mark)) > 4)
 
 
 def namespaces():
