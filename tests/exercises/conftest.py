@@ -59,7 +59,7 @@ class Case(pytest.Item):
             pytest.fail("\n".join([self.answer, "", "was judged:", *lines]), pytrace=False)
 
     def reportinfo(self):
-        return self.path, None, self.name
+        return self.path, 0, self.name
 
 
 def judge(notebook, cases):
