@@ -1,8 +1,17 @@
 """Processes that tests start, and look for afterwards."""
 
 import os
+import signal
 import time
 from pathlib import Path
+
+
+def default_sigint():
+    """Let Ctrl-C end this process as usual: a shell has its background jobs ignore it.
+
+    What a process ignores, its children ignore: on POSIX, give them this as `preexec_fn`.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def soon(condition):

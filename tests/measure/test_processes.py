@@ -12,7 +12,7 @@ from textwrap import dedent
 import numpy
 import pytest
 import torch
-from process_helpers import gone
+from process_helpers import default_sigint, gone
 
 from d2lhybrid import CandidateError, own_process
 from d2lhybrid.measure import processes
@@ -623,6 +623,7 @@ def test_it_ends_when_the_comparison_is_interrupted_or_killed(tmp_path, sign, wo
         cwd=tmp_path,
         env=environment,
         stderr=subprocess.PIPE,
+        preexec_fn=default_sigint,
         start_new_session=True,  # as in a terminal: the signal goes to its whole group
     )
     with parent:

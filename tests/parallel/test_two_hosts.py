@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
-from process_helpers import soon
+from process_helpers import default_sigint, soon
 
 from d2lhybrid.parallel import emulated_hosts, two_hosts
 from d2lhybrid.parallel.emulated_hosts import BURST, HostsError, carry, joined_hosts, run
@@ -198,7 +198,7 @@ with joined_hosts(100) as hosts:
 
 
 def test_ctrl_c(mark):
-    process = started("-m", MODULE, start_new_session=True)
+    process = started("-m", MODULE, start_new_session=True, preexec_fn=default_sigint)
     assert process.stdout.readline().startswith("host 0: torchrun --nnodes 2 --node-rank 0 ")
     assert more_than_the_hosts(mark)
     os.killpg(process.pid, signal.SIGINT)

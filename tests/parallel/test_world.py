@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
-from process_helpers import gone
+from process_helpers import default_sigint, gone
 from torch import nn
 
 from d2lhybrid import Message, RankError, World
@@ -539,7 +539,16 @@ def interrupted_when(condition):
     return thread
 
 
-def test_ctrl_c_ends_a_run_and_a_start_and_the_world_works_again():
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C raises KeyboardInterrupt."""
+    before = signal.getsignal(signal.SIGINT)
+    default_sigint()
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_ends_a_run_and_a_start_and_the_world_works_again(ctrl_c):
     world = World(1)
     runs = world._runs
     threads = [interrupted_when(lambda: world._runs > runs)]
@@ -619,6 +628,7 @@ def test_all_ends_with_the_program(tmp_path):
             cwd=folder,
             env=os.environ | {"PYTHONPATH": package, "TMPDIR": str(folder)},
             stderr=subprocess.PIPE,
+            preexec_fn=default_sigint,
             start_new_session=True,  # as in a terminal: the signal goes to its whole group
         )
     for how, parent in parents.items():

@@ -9,6 +9,7 @@ import sys
 import pytest
 from checkout import load_course
 from nbconvert.exporters import SlidesExporter
+from process_helpers import default_sigint
 
 
 def test_help(copy, capsys):
@@ -110,6 +111,7 @@ def test_after_ctrl_c_a_command_ends_in_its_own_time(copy, command, module):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=default_sigint,
         start_new_session=True,
     ) as process:
         assert "ready\n" in process.stdout
