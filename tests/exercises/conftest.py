@@ -1,0 +1,114 @@
+"""Right and wrong answers to the exercises of a notebook, each judged as a reader's would be.
+
+A file NN_name.toml holds the answers to the exercises of the notebook of that name: code that is
+run after the exercise's own cells, and before the cell with its check. `right` answers must be
+called right, `wrong` ones not right; neither may raise an error or hang.
+"""
+
+import ast
+import tomllib
+from contextlib import suppress
+from importlib.util import find_spec
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from notebook_rules import ROOT, assigned, section, text_of, tree_of
+
+SECONDS = 120  # the most that a cell may take, on a busy machine, too
+
+
+def pytest_collect_file(file_path, parent):
+    if file_path.suffix == ".toml":
+        return Answers.from_parent(parent, path=file_path)
+
+
+class Answers(pytest.File):
+    """All answers to the exercises of a notebook. One kernel judges them."""
+
+    def collect(self):
+        content = tomllib.loads(self.path.read_text(encoding="utf-8"))
+        self.cases = []
+        missing = [name for name in content.get("needs", []) if not find_spec(name)]
+        for exercise in content["exercise"]:
+            for verdict in ("right", "wrong"):
+                for number, answer in enumerate(exercise[verdict], 1):
+                    name = f"Exercise {exercise['number']}, {verdict} {number}"
+                    item = Case.from_parent(self, name=name)
+                    item.answer, item.exercise, item.verdict = answer, exercise["number"], verdict
+                    if missing:
+                        item.add_marker(pytest.mark.skip(reason=f"{missing[0]} is not installed"))
+                    self.cases.append(item)
+        yield from self.cases
+
+    def setup(self):
+        notebook = nbformat.read(ROOT / "notebooks" / f"{self.path.stem}.ipynb", as_version=4)
+        self.printed = judge(notebook, self.cases)
+
+
+class Case(pytest.Item):
+    """One answer, and how it must be judged."""
+
+    def runtest(self):
+        lines = self.parent.printed[self].splitlines()
+        verdicts = {line.partition(":")[0] for line in lines} & {"right", "not right", "not yet"}
+        # An exercise may have several checks: a right answer passes all, a wrong one fails in one.
+        wrong = "not right" in verdicts and "not yet" not in verdicts
+        if not (verdicts == {"right"} if self.verdict == "right" else wrong):
+            pytest.fail("\n".join([self.answer, "", "was judged:", *lines]), pytrace=False)
+
+    def reportinfo(self):
+        return self.path, 0, self.name
+
+
+def judge(notebook, cases):
+    """case -> what its check printed. All run on one kernel, each after its exercise's cells."""
+    exercises = [cell for cell in section(notebook, "exercises") if cell["cell_type"] == "code"]
+    texts = [text_of(cell) for cell in [*needed_for(exercises, notebook), *exercises]]
+    checks = {}
+    for case in cases:
+        *asked, check = cells_of(case.exercise, notebook)
+        texts += [*map(text_of, asked), case.answer, text_of(check)]
+        checks[case] = len(texts) - 1
+    run = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in texts])
+    folder = {"metadata": {"path": str(ROOT / "notebooks")}}
+    client = NotebookClient(
+        run, timeout=SECONDS, kernel_name="python3", allow_errors=True, resources=folder
+    )
+    with suppress(CellTimeoutError, DeadKernelError):  # what was not judged has printed nothing
+        client.execute()
+    return {case: printed(run.cells[number]) for case, number in checks.items()}
+
+
+def cells_of(number, notebook):
+    """The code cells of an exercise. The last one is its check."""
+    inside, found = False, []
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown" and text_of(cell).startswith("#"):
+            inside = text_of(cell).startswith(f"### Exercise {number}:")
+        elif inside and cell["cell_type"] == "code":
+            found.append(cell)
+    return found
+
+
+def needed_for(cells, notebook):
+    """The cells that stand before these and give the names in them their meaning, in order."""
+    names = set().union(*map(names_in, cells))
+    found = []
+    for cell in notebook["cells"][notebook["cells"].index(cells[0]) - 1 :: -1]:
+        if cell["cell_type"] == "code" and assigned(tree_of(cell)) & names:
+            names |= names_in(cell)
+            found.insert(0, cell)
+    return found
+
+
+def names_in(cell):
+    return {node.id for node in ast.walk(tree_of(cell)) if isinstance(node, ast.Name)}
+
+
+def printed(cell):
+    """What a cell printed, and the error that ended it."""
+    texts = [output.get("text", "") for output in cell["outputs"]]
+    errors = [one for one in cell["outputs"] if one["output_type"] == "error"]
+    return "".join([*texts, *(f"{one['ename']}: {one['evalue']}" for one in errors)])
