@@ -31,7 +31,7 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
-PYTHONS = ((3, 11), (3, 12), (3, 13))
+PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
 ROOT = Path(__file__).resolve().parent
 # A relative path counts from the folder in which the command was typed.
 VENV = Path(os.path.realpath(os.environ.get("D2LHYBRID_VENV") or ROOT / ".venv"))
@@ -46,10 +46,16 @@ QUIET = 5  # per cent: a machine whose noise floor is larger should not make the
 def main(command="", *arguments):
     if command in ("", "-h", "--help"):
         return print(__doc__)
-    if sys.version_info[:2] not in PYTHONS:
+    if sys.version_info[:2] < PYTHONS[0]:
         sys.exit(
-            "The course runs on Python 3.11, 3.12 or 3.13, and this is {}.{}. Install one of "
-            "them, and start this command with it.".format(*sys.version_info)
+            "The course needs Python 3.11 or later, and this is {}.{}. Install one of 3.11 to "
+            "3.15, and start this command with it.".format(*sys.version_info)
+        )
+    if sys.version_info[:2] > PYTHONS[-1]:
+        print(
+            "The course was made for Python 3.11 to 3.15, and this is {}.{}. If something does "
+            "not install or run, take one of them.".format(*sys.version_info),
+            flush=True,
         )
     commands = (read, check, frameworks, slides, handout, refresh, contents, glossary, address)
     for function in (*commands, run_notebooks):

@@ -112,8 +112,20 @@ def checks_in(notebook, part):
     return [call for call in calls if ast.unparse(call.func) == "check"]
 
 
+class AsGenerators(ast.NodeTransformer):
+    """Makes comprehensions generators: from Python 3.12 on, only these keep their names inside."""
+
+    def visit_ListComp(self, node):
+        self.generic_visit(node)
+        parts = [node.elt] if hasattr(node, "elt") else [node.key, node.value]
+        return ast.GeneratorExp(ast.Tuple(parts, ast.Load()), node.generators)
+
+    visit_SetComp = visit_DictComp = visit_ListComp
+
+
 def assigned(tree):
     """The names that a cell gives a meaning: assigned, defined or imported in it."""
+    tree = AsGenerators().visit(ast.parse(ast.unparse(tree)))
     names = symtable.symtable(ast.unparse(tree), "cell", "exec").get_symbols()
     return {name.get_name() for name in names if name.is_assigned() or name.is_imported()}
 

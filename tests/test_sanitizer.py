@@ -23,6 +23,7 @@ MASKED = [
     ("copy: 11.9 GB/s (measured here)", "copy: <figure> GB/s (measured here)"),
     ("a product: 97.3 GFLOP/s (measured here)", "a product: <figure> GFLOP/s (measured here)"),
     ("this torch: 2.13.0 says this or that", "this torch: <depends>"),
+    ("this Python: has no attribute 'f'", "this Python: <depends>"),
     ("this machine: has no GPU", "this machine: <depends>"),
     ("this machine: one:\n  two\n  three\nfour", "this machine: <depends>\nfour"),
     ("measured on: a machine, 2 cores", "measured on: MACHINE"),

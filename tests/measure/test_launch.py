@@ -2,10 +2,9 @@
 
 import os
 import re
-import subprocess
 
 import pytest
-from process_helpers import soon
+from process_helpers import gone
 
 from d2lhybrid import CandidateError, compare, own_process, recipe, started, sweep
 from d2lhybrid.measure.comparison import least_launches
@@ -29,10 +28,7 @@ def notes(tmp_path):
 
 
 def all_have_ended(numbers):
-    def is_running(number):
-        return subprocess.run(["ps", "-p", str(number)], capture_output=True).returncode == 0
-
-    return soon(lambda: not any(map(is_running, numbers)))
+    return all(map(gone, numbers))
 
 
 def test_candidates_of_both_kinds_can_be_compared():

@@ -64,15 +64,26 @@ def test_a_page_on_the_web_that_cannot_be_reached_does_not_answer(copy):
     assert answers((copy / "README.md").as_uri())
 
 
-@pytest.mark.parametrize("version", [(3, 8, 1), (3, 10, 13), (3, 14, 0), (4, 0, 0)])
-def test_another_python_is_refused_at_once(copy, monkeypatch, version):
+@pytest.mark.parametrize("version", [(3, 8, 1), (3, 10, 13)])
+def test_an_older_python_is_refused_at_once(copy, monkeypatch, version):
     course = load_course(copy)
     monkeypatch.setattr(course.sys, "version_info", version)
     monkeypatch.setitem(sys.modules, "tomllib", None)  # Python 3.10 and earlier lack it
     for command in ("read", "check", "contents", "address"):
-        with pytest.raises(SystemExit, match=rf"this is {version[0]}\.{version[1]}\."):
+        with pytest.raises(SystemExit, match=rf"3\.11 or later, and this is 3\.{version[1]}\."):
             course.main(command)
     assert not course.VENV.exists()
+
+
+@pytest.mark.parametrize(
+    ("version", "warned"), [((3, 11, 0), 0), ((3, 15, 2), 0), ((3, 16, 0), 1), ((4, 0, 0), 1)]
+)
+def test_a_newer_python_is_warned_of_and_goes_on(copy, monkeypatch, capsys, version, warned):
+    course = load_course(copy)
+    monkeypatch.setattr(course.sys, "version_info", version)
+    course.main("contents")
+    said = capsys.readouterr().out
+    assert said.count(f"this is {version[0]}.{version[1]}.") == said.count("\n") == warned
 
 
 SLOW = """

@@ -9,6 +9,8 @@ import course
 import d2lhybrid
 
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+STARTS = (ROOT / "notebooks/00_start_here.ipynb").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PINS = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
 
@@ -18,7 +20,9 @@ def test_the_pythons_are_the_same_everywhere():
     assert PROJECT["project"]["requires-python"] == f">={versions[0]}"
     workflow = (ROOT / ".github/workflows/check.yml").read_text(encoding="utf-8")
     assert re.findall(r'"(3\.\d+)"', workflow) == versions
-    assert "Python 3.11, 3.12 or 3.13" in README
+    span = f"{versions[0]} to {versions[-1]}"
+    for text in (README, CONTRIBUTING, STARTS):
+        assert span in text
 
 
 def test_pinned_versions_satisfy_the_packages_ranges():
