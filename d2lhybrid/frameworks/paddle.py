@@ -4,6 +4,7 @@ import logging
 import os
 import warnings
 from contextlib import contextmanager
+from functools import wraps
 
 SYSTEMS = ["Linux x86_64", "Darwin arm64", "Windows AMD64"]
 
@@ -23,6 +24,40 @@ def prepare():
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
+    refuse_what_is_no_number()
+
+
+def refuse_what_is_no_number():
+    """Raise a TypeError where a recording needs one number and gets an array, a list or a text.
+
+    PaddlePaddle 3.3 ends the process there, and a notebook would lose its kernel. It gets there
+    when it records `x * array` with an array of NumPy's. Calls that are not recorded stay as
+    they are.
+    """
+    from paddle import in_dynamic_mode
+    from paddle.tensor import creation
+
+    fill = creation.fill_constant
+    if hasattr(fill, "__wrapped__"):  # done before
+        return
+
+    @wraps(fill)
+    def checked(shape, dtype, value, *args, **options):
+        if not in_dynamic_mode() and not is_number(value):
+            raise TypeError(
+                f"a recording takes tensors and numbers, not {type(value).__name__}; see "
+                "paddle.to_tensor"
+            )
+        return fill(shape, dtype, value, *args, **options)
+
+    creation.fill_constant = checked
+
+
+def is_number(value):
+    """Whether it can stand for one number: a tensor, a symbol, NumPy's and Python's numbers."""
+    if value is None or isinstance(value, (str, list, tuple)):
+        return False
+    return type(value).__module__ != "numpy" or value.ndim == 0
 
 
 def to_numpy(array):
