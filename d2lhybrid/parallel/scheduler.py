@@ -19,9 +19,13 @@ def call(node: Node, *read: Any) -> Any:
 
 
 def set_up(gradients: bool, threads: int) -> None:
-    """Give a new thread the settings of torch that it does not inherit."""
+    """Give a new thread the caller's settings of torch before its first operation.
+
+    It would record gradients, whatever the caller does. And it learns how many threads it may use
+    inside an operation only when PyTorch asks, which a product of matrices by MKL does not.
+    """
     torch.set_grad_enabled(gradients)
-    torch.set_num_threads(threads)  # inside an operation
+    torch.set_num_threads(threads)
 
 
 def run_parallel(
