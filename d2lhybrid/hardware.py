@@ -11,18 +11,19 @@ import socket
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from math import inf
 from pathlib import Path
-from queue import SimpleQueue
-from subprocess import DEVNULL
+from queue import Empty, SimpleQueue
+from subprocess import DEVNULL, SubprocessError
 from tempfile import TemporaryFile
 from threading import Lock
 from time import perf_counter
 from timeit import Timer
 
-from .hybrid.toolchain import c_text, load_function
+from .hybrid.toolchain import CompilationFailed, CompilerNotFound, c_text, load_function
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")  # of the first core; Linux only
 BYTES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
@@ -66,10 +67,20 @@ def _seconds(statement, **names):
     return best / repetitions
 
 
+def _submit(pool, function, *arguments):
+    """What a pool's `submit` does, with an OSError where the system gives no more threads."""
+    try:
+        return pool.submit(function, *arguments)
+    except RuntimeError as error:
+        raise OSError(str(error)) from error
+
+
 def _changed_line(turns=40_000, games=15):
     """Two threads write the same number in turn.
 
-    A game is lost where they don't run at the same time, as on a single core.
+    A game is lost where they don't run at the same time, as on a single core, or where others
+    keep the cores busy; TimeoutError if all games are lost. The first and the last core may be
+    of two kinds, or of two processors: then it is the time between these.
     """
     bounce = load_function(c_text("bounce.c"), "bounce")
     bounce.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_ssize_t]
@@ -85,7 +96,8 @@ def _changed_line(turns=40_000, games=15):
     with ThreadPoolExecutor(2) as pool:
         for _ in range(games):
             number, start = ctypes.c_ssize_t(0), perf_counter()
-            if min(pool.map(play, [0, 1])) >= turns:
+            stops = [_submit(pool, play, own) for own in (0, 1)]
+            if min(stop.result() for stop in stops) >= turns:
                 best = min(best, perf_counter() - start)
     if best == inf:
         raise TimeoutError("no two threads ran at the same time")
@@ -120,7 +132,7 @@ def _to_another_thread():
 
     with ThreadPoolExecutor(1) as pool:
         try:
-            pool.submit(echo)
+            _submit(pool, echo)
             return _seconds(f"put(True); get(timeout={LIMIT})", put=there.put, get=back.get)
         finally:
             there.put(False)  # the thread's sign to end
@@ -201,14 +213,23 @@ LATENCIES = {
 }
 
 
-def measured_latencies() -> dict[str, float]:
-    """How long things take on this machine: name -> seconds.
+# What a busy machine, or a sandbox, has in place of an answer. (A TimeoutError is an OSError.)
+NOT_NOW = (OSError, SubprocessError, Empty, CompilerNotFound, CompilationFailed)
+
+
+def measured_latencies(report: Callable[[str], object] = print) -> dict[str, float | None]:
+    """How long things take on this machine: name -> seconds. The names are the same everywhere.
 
     They are measured from Python, one after the other, which takes a few seconds. What can't be
-    measured here is left out: there may be no C compiler, no second core, or no TCP.
+    measured at this moment is None, and `report` is called with a line that says why: there may be
+    no C compiler, no TCP, or no two cores that are free at the same time.
     """
     found = {}
     for name, measured in LATENCIES.items():
-        with suppress(Exception):  # whatever a sandbox does not allow
+        try:
             found[name] = measured()
+        except NOT_NOW as error:
+            found[name] = None
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            report(f"{name}: not measured, {reason}")
     return found

@@ -35,16 +35,17 @@ def plot_roofline(
     bandwidth: float | Mapping[str, float],
     points: Mapping[str, Point | Mapping[object, Point]],
 ) -> Axes:
-    """Draw programs as dots below the roof that arithmetic and memory put over them.
+    """Draw programs as dots, and the roof that arithmetic and memory put over them.
 
     A program that does x operations with each byte that it reads or writes can't do more than
     x * `bandwidth` operations a second, the slope of the roof, nor more than `peak`, its flat
     part. `peak` is in GFLOP/s (billions of operations with floating point numbers in a second),
     `bandwidth` in GB/s; a dict of them by name, such as those of a cache and of the memory, gives
-    several slopes. `points` maps a label to one (FLOP per byte, GFLOP/s), or to several: a dict
-    from a short text or number, such as the rows of a batch, to a point. Those of one label are
-    joined by a line in their order; the text stands below the dot, once for dots that lie one
-    above the other. Both axes are logarithmic, and a power of ten has the same length on both.
+    several slopes. A dot above the roof has an arithmetic, or a cache, that was not measured.
+    `points` maps a label to one (FLOP per byte, GFLOP/s), or to several: a dict from a short text
+    or number, such as the rows of a batch, to a point. Those of one label are joined by a line in
+    their order; the text stands below the dot, once for dots that lie one above the other. Both
+    axes are logarithmic, and a power of ten has the same length on both.
     """
     slopes = bandwidth if isinstance(bandwidth, Mapping) else {"memory": bandwidth}
     series = {
@@ -89,7 +90,7 @@ def plot_roofline(
     say(
         ax,
         "A roof over two logarithmic axes, FLOP per byte from left to right and GFLOP/s upwards: "
-        f"it rises with the bandwidth of {listed(slopes)}, and is flat at the peak. Below it, the "
+        f"it rises with the bandwidth of {listed(slopes)}, and is flat at the peak. With it, the "
         f"dots of {listed(beside)}.",
     )
     return ax

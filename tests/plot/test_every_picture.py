@@ -95,7 +95,7 @@ ALT = {
     "plot_pipeline": "arrow from each to the next: graph + guards (what is computed), C.",
     "plot_published": "2 published speed-ups as dots over the years 2019 to 2021",
     "plot_roofline": "it rises with the bandwidth of cache and memory, and is flat at the peak. "
-    "Below it, the dots of ours (1 and 16) and a sum.",
+    "With it, the dots of ours (1 and 16) and a sum.",
     "plot_scatter": "calls from left to right, time upwards. A straight line marks where both are "
     "the same: equal. Thin lines lead from a label's first point, hollow, to its others. "
     "Shown: a and b.",
