@@ -8,7 +8,8 @@ python3 course.py frameworks [NAMES]    install the frameworks of some notebooks
 python3 course.py slides [NOTEBOOKS]    make a deck of slides of each notebook, in slides/
 python3 course.py handout [NOTEBOOKS]   copy notebooks without solutions and outputs to handout/;
                                         --solutions keeps the solutions, --html makes web pages
-python3 course.py refresh [NOTEBOOKS]   run notebooks afresh and store their outputs
+python3 course.py refresh [NOTEBOOKS]   run notebooks afresh and store their outputs, unless the
+                                        machine was too busy; --busy stores them all the same
 python3 course.py contents              write README's table of notebooks from course.toml
 python3 course.py glossary              write GLOSSARY.md from the notebooks' terms in bold
 python3 course.py address OWNER/NAME    for a fork: change the GitHub address everywhere
@@ -277,12 +278,13 @@ def answers(url):
         return False
 
 
-def refresh(*paths):
-    paths = notebooks(paths)
+def refresh(*arguments):
+    options = [argument for argument in arguments if argument == "--busy"]
+    paths = notebooks([argument for argument in arguments if argument not in options])
     set_up()
     add_frameworks(to_install(asked_for(map(str, paths))))
     # The rest happens inside the environment, where nbclient is.
-    return run([VENV_PYTHON, __file__, "run_notebooks", *paths])
+    return run([VENV_PYTHON, __file__, "run_notebooks", *options, *paths])
 
 
 def address(new=""):
@@ -533,11 +535,16 @@ def save(notebook, path):
         write(path, text.encode())
 
 
-def run_notebooks(*paths):
-    """Run notebooks, given by their full paths, with the Python that runs this file."""
+def run_notebooks(*arguments):
+    """Run notebooks, given by their full paths, with the Python that runs this file.
+
+    Returns 1 if a machine that was too busy has kept one of them from being stored; with --busy,
+    it is stored.
+    """
     import nbformat
 
-    for path in map(Path, paths):
+    status = 0
+    for path in map(Path, (argument for argument in arguments if argument != "--busy")):
         notebook = nbformat.read(path, as_version=4)
         stored, now = notebook.metadata.get("outputs_of", ""), fingerprint(notebook)
         agreed = {**agreed_metadata(notebook), "outputs_of": now}
@@ -547,12 +554,15 @@ def run_notebooks(*paths):
         else:
             print("running", path.name, flush=True)
             run_notebook(notebook)
-            if (noise := noise_floor(notebook)) > QUIET:
-                print(
-                    f"its largest noise floor is {noise:.1f} %: this machine was busy. Refresh it"
-                )
-                print("once more when it is quiet, for readers see these figures")
+            noise = noise_floor(notebook)
+            if noise > QUIET and "--busy" not in arguments:
+                print(f"not stored: its largest noise floor is {noise:.1f} %, so this machine was")
+                print("busy, and readers would see these figures. Refresh it when it is quiet, or")
+                print("with --busy")
+                status = 1
+                continue
         store(notebook, path)
+    return status
 
 
 def run_notebook(notebook):

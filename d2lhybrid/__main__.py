@@ -144,6 +144,10 @@ def main(arguments=None):
         if options.file is None and not options.example:
             mine.error("which file? `python -m d2lhybrid compare --example` prints one")
         return run_compare(options)
+    tests = [name for name in ("self_test", "simulate") if getattr(options, name)]
+    others = [name for name, value in vars(options).items() if value != bench.get_default(name)]
+    if tests and len(others) > 2:  # the command's name is one of them
+        bench.error(f"--{tests[0].replace('_', '-')} takes no other option")
     try:
         from .measure.comparison import TooFewLaunches
 

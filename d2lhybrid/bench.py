@@ -76,11 +76,12 @@ def compare_frameworks(
 
 def ways(net):
     """label -> candidate; first the baseline."""
+    frozen = without_gradients(net)
     return {
         "eager": net,
-        "eager, no gradients": without_gradients(net),
+        "eager, no gradients": frozen,
         **{label: recipe(build) for label, build in frameworks.ways(net).items()},
-        **our_ways(net),
+        **our_ways(frozen),
     }
 
 

@@ -49,7 +49,7 @@ def bits(result):
 
 def make_net(dropout=False):
     layers = [nn.Linear(4, 4), nn.ReLU(), *[nn.Dropout()] * dropout, nn.Linear(4, 4)]
-    return nn.Sequential(*layers).eval()
+    return nn.Sequential(*layers).eval().requires_grad_(False)  # as for inference
 
 
 def assert_agrees(fast, net, *inputs):

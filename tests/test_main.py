@@ -134,6 +134,15 @@ def test_the_bench_launches_frameworks_several_times_if_asked_to(measured, monke
         assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("test", ["--self-test", "--simulate"])
+@pytest.mark.parametrize("other", [["--json", "r.json"], ["--batch", "8"], ["--frameworks"]])
+def test_a_test_of_the_measuring_ignores_no_option(test, other, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        main(["bench", test, *other])
+    assert f"{test} takes no other option" in capsys.readouterr().err
+
+
 def test_the_bench_says_how_many_threads_it_uses(measured, capsys):
     for threads, said in ((4, 1), (1, 0), (None, 0)):
         measured[1].machine["threads"] = threads

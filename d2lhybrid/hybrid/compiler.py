@@ -43,6 +43,9 @@ if hasattr(os, "register_at_fork"):
 def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
     """Compile a network, or a function of tensors, for inference on the CPU.
 
+    The compiled network computes no gradients. A call for which torch would keep notes, because a
+    parameter or an input requires them, is refused: call it under torch.no_grad().
+
     What Python decides during the recording stays decided; see `trace`. After the recording the
     network is run once more on the examples, to check that the recording computes the same. Zeros
     are bad examples, because they would hide a difference.
@@ -182,7 +185,7 @@ class HybridNet:
             guarded.expect([tensor.shape for tensor in inputs])
             self.graph, self.source = guarded.compiled.graph, guarded.compiled.source
             self.guard, self.holds, self.__call__ = guarded.text, guarded.holds, guarded.call
-        return guarded.compiled
+        return guarded
 
     def _record(self, inputs):
         """The compiled graph for these inputs, with a guard against changes of the network."""
@@ -229,7 +232,13 @@ class HybridNet:
                 f"inputs are given in order, not as keyword arguments: {', '.join(named)}"
             )
         inputs = self._admitted(inputs)
-        return self._compiled_for(inputs)(*inputs)
+        guarded = self._compiled_for(inputs)
+        if torch.is_grad_enabled() and (names := guarded.asks_for_gradients()):
+            raise RuntimeError(
+                f"the parameter {names[0]} requires gradients, which the compiled program would "
+                "lose; call it under torch.no_grad()"
+            )
+        return guarded.compiled(*inputs)
 
     def export(self, folder: str | Path, *examples: Tensor) -> Path:
         """Write the network to a folder, as C that needs neither Python nor a library.
@@ -255,7 +264,7 @@ class HybridNet:
         else:
             shapes = [node.shape for node in self.graph.inputs]
             inputs = random_inputs([[1 if s == BATCH else s for s in shape] for shape in shapes])
-        compiled = self._compiled_for(inputs)
+        compiled = self._compiled_for(inputs).compiled
         return export(compiled.graph, compiled.source, folder)
 
 

@@ -38,6 +38,7 @@ OBJECTS = {
     "data_ptr": Tensor.data_ptr,
     "is_contiguous": Tensor.is_contiguous,
     "empty_like": torch.empty_like,
+    "is_grad_enabled": torch.is_grad_enabled,
 }
 
 MAX_BATCHES = 1000  # sizes that a guard remembers; after that many the table is emptied
@@ -106,9 +107,10 @@ class Guarded:
     """A compiled graph with a guard in front of it.
 
     The guard asks of the network whether its parameters are at the recorded addresses and its
-    layers are the recorded ones, and of each input whether the program can read it. If not,
+    layers are the recorded ones; of each input whether the program can read it; and, where torch
+    keeps notes for gradients, whether a parameter requires one. If anything is not as expected,
     `recompile` gets the call. `call` is the guarded program, `holds` asks the questions about the
-    network alone, and `text` lists all questions.
+    network alone, and `text` lists all questions but the one about gradients.
 
     Some changes it does not notice, because to ask for them would take too long at each call:
     a parameter that was made another view of its own memory (except for a transposed square
@@ -123,7 +125,8 @@ class Guarded:
         self.compiled = compiled
         # first input's shape -> second's -> ... -> n, and for each result a tensor of its shape
         self.by_shape = {}
-        graph, asked = compiled.graph, list(conditions(witness, compiled))
+        graph = compiled.graph
+        self.conditions = asked = list(conditions(witness, compiled))
         inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]
         self.text = "\n".join([*inputs, *[condition.text for condition in asked]])
         pack = compiled.pack if graph.container else None
@@ -146,6 +149,11 @@ class Guarded:
             new_function(addressof(c_void_p.in_dll(library, method)), alive, None)
             for method in ("call_method", "holds_method")
         )
+
+    def asks_for_gradients(self) -> list[str]:
+        """The names of the parameters that require gradients now."""
+        tensors = [one for one in self.conditions if one.address is not None]
+        return [one.text.partition(":")[0] for one in tensors if one.dict[one.key].requires_grad]
 
     def expect(self, shapes: list[torch.Size]) -> None:
         """Let the guard pass inputs of these shapes from now on.

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,18 +26,11 @@ from d2lhybrid.hybrid.graph import UnsupportedOperation
 from d2lhybrid.hybrid.recorder import RecordingError
 
 NAN, INF = float("nan"), float("inf")
-BUDGET, AT_LEAST, PROGRAMS = 25, 40, 300  # seconds, and programs
 
 
 def test_random_programs_agree_with_torch():
-    end = time.monotonic() + BUDGET
-    done = 0
-    for seed in range(PROGRAMS):
-        if done >= AT_LEAST and time.monotonic() > end:
-            break
+    for seed in range(100):
         check_program(seed)
-        done += 1
-    assert done >= AT_LEAST
 
 
 # Values -------------------------------------------------------------------------------------

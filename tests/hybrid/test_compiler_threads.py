@@ -75,7 +75,7 @@ def test_a_call_while_the_network_is_recorded(net, x, monkeypatch):
 
 def test_weights_replaced_while_others_call(net):
     x = torch.ones(64, 4)
-    weights = [nn.Parameter(torch.full((4, 4), float(i))) for i in range(1, 4)]
+    weights = [nn.Parameter(torch.full((4, 4), float(i)), False) for i in range(1, 4)]
     net[2] = nn.Identity()
     net[0].bias.data.zero_()
     net[0].weight = weights[0]

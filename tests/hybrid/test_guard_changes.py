@@ -40,7 +40,7 @@ def test_weights_changed_in_place_are_seen(net, x):
 
 
 def test_training_goes_on(net, x):
-    fast = hybridize(net, x)
+    fast = hybridize(net.requires_grad_(), x)
     optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
     for _ in range(3):
         optimiser.zero_grad()
@@ -48,6 +48,31 @@ def test_training_goes_on(net, x):
         optimiser.step()
         assert_agrees(fast, net, x)
     assert fast.compilations == 1
+
+
+def test_a_parameter_that_requires_gradients_is_refused(net, x):
+    fast = hybridize(net, x)
+    for name, parameter in net.named_parameters():
+        parameter.requires_grad_()
+        for batch in (x, x[:2]):  # one that the guard knows, and a new one
+            with pytest.raises(RuntimeError, match=f"{name} requires gradients, .*no_grad"):
+                fast(batch)
+            assert_agrees(fast, net, batch)
+        parameter.requires_grad_(False)
+    net[2].weight = nn.Parameter(net[2].weight.data)  # at the same address
+    with pytest.raises(RuntimeError, match=r"2\.weight requires gradients"):
+        fast(x)
+    net[2].weight.requires_grad_(False)
+    assert_close(fast(x), net(x), "without gradients")
+    assert fast.compilations == 1
+
+
+def test_a_variable_that_requires_gradients_is_refused(x):
+    scale = torch.ones(4, requires_grad=True)
+    fast = hybridize(lambda x: x * scale, x)
+    with pytest.raises(RuntimeError, match="scale requires gradients"):
+        fast(x)
+    assert_agrees(fast, lambda x: x * scale, x)
 
 
 def replace_bias_data(net):

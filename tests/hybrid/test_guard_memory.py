@@ -30,7 +30,7 @@ def test_freed_memory_is_never_read(net, x, collect):
     fast = hybridize(net, x)
     for i in range(12):
         if i % 3 == 0:
-            net[0].weight = nn.Parameter(torch.randn(4, 4))
+            net[0].weight = nn.Parameter(torch.randn(4, 4), False)
         elif i % 3 == 1:
             net[0].weight.data = torch.randn(4, 4)
         else:
@@ -46,7 +46,7 @@ def test_freed_memory_is_never_read(net, x, collect):
 def test_a_weight_is_kept_until_the_next_call(net, x, collect):
     fast = hybridize(net, x)
     storage = StorageWeakRef(net[0].weight.untyped_storage())
-    net[0].weight = nn.Parameter(torch.randn(4, 4))
+    net[0].weight = nn.Parameter(torch.randn(4, 4), False)
     collect()
     assert not storage.expired(), "or another tensor might get its address, and be taken for it"
     fast(x)
@@ -56,7 +56,8 @@ def test_a_weight_is_kept_until_the_next_call(net, x, collect):
 
 def test_a_weight_that_a_call_is_reading_is_kept(collect):
     def net_of(width):
-        return nn.Sequential(nn.Linear(width, width), *[nn.Tanh() for _ in range(20)])
+        layers = nn.Linear(width, width), *[nn.Tanh() for _ in range(20)]
+        return nn.Sequential(*layers).requires_grad_(False)
 
     net, many, one = net_of(64), torch.randn(12_000, 64), torch.randn(1, 64)
     fast = hybridize(net, one)
@@ -72,7 +73,7 @@ def test_a_weight_that_a_call_is_reading_is_kept(collect):
     thread.start()
     started.wait(60)
     time.sleep(0.05)
-    net[0].weight = nn.Parameter(torch.randn(64, 64))
+    net[0].weight = nn.Parameter(torch.randn(64, 64), False)
     fast(one)
     collect()
     expired, alive = storage.expired(), thread.is_alive()
@@ -85,7 +86,7 @@ def test_the_memory_of_a_call_kept_for_later(net, x, collect):
     fast = hybridize(net, x)
     call = fast.__call__
     old = StorageWeakRef(net[0].weight.untyped_storage())
-    net[0].weight = nn.Parameter(torch.randn(4, 4))
+    net[0].weight = nn.Parameter(torch.randn(4, 4), False)
     fast(x)
     collect()
     assert not old.expired()
@@ -94,10 +95,10 @@ def test_the_memory_of_a_call_kept_for_later(net, x, collect):
 
 def test_the_guard_gives_back_what_it_is_handed(x, collect):
     """A reference too many keeps memory forever, and one too few frees what is still used."""
-    net = Everything().eval()
+    net = Everything().eval().requires_grad_(False)
     fast, pair = hybridize(net, x), hybridize(TwoInputs(), x, x)
     many, wrong, gone = x.repeat(3, 1), x.double(), nn.Linear(4, 4)
-    from_gone = hybridize(gone, x)
+    from_gone, trained = hybridize(gone, x), hybridize(nn.Linear(4, 4), x)
     del gone.bias  # the guard meets an error of Python's at each call
 
     def calls():
@@ -106,8 +107,13 @@ def test_the_guard_gives_back_what_it_is_handed(x, collect):
             pair(one, one)
         assert fast.holds() is True
         assert from_gone.holds() is False
-        for refused in (lambda: fast(wrong), lambda: fast(x, x), lambda: from_gone(x)):
-            with pytest.raises((TypeError, AttributeError)):
+        for refused in (
+            lambda: fast(wrong),
+            lambda: fast(x, x),
+            lambda: from_gone(x),
+            lambda: trained(x),
+        ):
+            with pytest.raises((TypeError, AttributeError, RuntimeError)):
                 refused()
 
     guarded = [*fast._guarded.values(), *pair._guarded.values()]
@@ -117,6 +123,7 @@ def test_the_guard_gives_back_what_it_is_handed(x, collect):
         wrong,
         *guard.OBJECTS.values(),
         *net.parameters(),
+        *trained.net.parameters(),
         *net.modules(),
         net.scale,
     ]

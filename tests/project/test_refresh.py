@@ -116,15 +116,22 @@ def test_a_full_disk_leaves_every_file_as_it_was(copy, small, change):
     assert files_in(copy) == before
 
 
-@pytest.mark.parametrize(("floor", "said"), [("4.9", ""), ("29.1", "29.1 %"), ("inf", "inf %")])
-def test_refresh_says_when_the_machine_was_busy(copy, small, monkeypatch, capsys, floor, said):
+@pytest.mark.parametrize(
+    ("floor", "options", "stored"),
+    [("4.9", [], True), ("29.1", [], False), ("inf", [], False), ("29.1", ["--busy"], True)],
+)
+def test_refresh_stores_no_outputs_of_a_busy_machine_unless_asked(
+    copy, small, monkeypatch, capsys, floor, options, stored
+):
     def measure(self):
         put_out(self)
         for text in ("noise floor 0.2%, 90 rounds", f"noise floor {floor}%, 10 rounds"):
             code_cells(self.nb)[0].outputs.append(nbformat.v4.new_output("stream", text=text))
 
     monkeypatch.setattr("nbclient.NotebookClient.execute", measure)
-    load_course(copy).run_notebooks(small)
+    before = small.read_bytes()
+    status = load_course(copy).run_notebooks(*options, small)
     printed = capsys.readouterr().out
-    assert ("this machine was busy" in printed) == bool(said)
-    assert said in printed
+    assert (small.read_bytes() != before) == stored
+    assert (status == 0) == stored
+    assert (f"noise floor is {floor} %" in printed) == (not stored)

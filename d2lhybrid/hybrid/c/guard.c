@@ -30,7 +30,7 @@ struct python {
     /* Objects: True, False, two classes, a dtype; attribute names; functions. */
     Object *True, *False, *Exception, *Tensor, *float32;
     Object *shape, *dtype, *is_cpu, *requires_grad;
-    Object *data_ptr, *is_contiguous, *empty_like;
+    Object *data_ptr, *is_contiguous, *empty_like, *is_grad_enabled;
 } python;
 
 /* One thing that must be as recorded, in a dict in which a layer keeps its parts. There are three
@@ -115,6 +115,25 @@ static int network_holds(const struct guard *g)
     return 1;
 }
 
+/* Whether torch keeps notes for gradients now, and a parameter asks for one, which the program could
+   not pass on. `recompile` says so. */
+static int loses_gradients(const struct guard *g)
+{
+    if (is(python.PyObject_Vectorcall(python.is_grad_enabled, NULL, 0, NULL), python.False))
+        return 0;
+    for (ptrdiff_t i = 0; i < g->condition_count; i++) {
+        const struct condition *c = &g->conditions[i];
+        if (c->key == NULL || c->object != NULL)
+            continue; /* this one is not about a tensor */
+        Object *tensor = python.PyObject_GetItem(c->dict, c->key);
+        int asks = !tensor || !is(python.PyObject_GetAttr(tensor, python.requires_grad), python.False);
+        python.Py_DecRef(tensor);
+        if (asks)
+            return 1;
+    }
+    return 0;
+}
+
 /* Whether the program may read an input, or write a result. Then its numbers lie at *address.
    This asks more than is_readable in inputs.py: also for the type of x and its numbers, and for
    gradients. (A tensor without numbers has no address, and is left to `recompile`.) */
@@ -196,7 +215,7 @@ static Object *call(Object *self, Object *const *inputs, ptrdiff_t count, Object
     const struct guard *g = guard_of(self);
     Object *returned = NULL;
     int done = 0;
-    if (count == g->input_count && names == NULL && network_holds(g))
+    if (count == g->input_count && names == NULL && network_holds(g) && !loses_gradients(g))
         returned = run(g, inputs, &done);
     if (done || is_interrupted())
         return returned;
