@@ -159,7 +159,7 @@ def ask_frameworks(
     Each also saves its network in a folder of its own below `folder`, if one is given: "torch",
     "mxnet", "tensorflow", "paddle", "jax", "onnxruntime".
 
-    Returns for each question a dict from labels to answers:
+    Returns for each question a dict from labels to answers. The ways are asked with one row.
 
         python_calls  how many functions of Python one call calls: {"JAX, jit": 1}
         cores         how many cores are at work during calls: {"JAX, jit": 1.0}
