@@ -348,8 +348,8 @@ def glossary():
 def with_contents(readme, language="en"):
     """The text of a README with its table of notebooks as course.toml has it."""
     rows = ["", "| | | minutes |", "| --- | --- | --- |"]
-    for part in manifest()["parts"]:
-        rows.append(f"| | **{part['title'][language]}** | |")
+    for number, part in enumerate(manifest()["parts"]):
+        rows.append(f"| | **Part {number}: {part['title'][language]}** | |")
         for entry in part["notebooks"]:
             name, title, about = entry["name"], entry["title"][language], entry["about"][language]
             link = f"[{title}](notebooks/{name}.ipynb)"

@@ -6,6 +6,9 @@ special:
     synchronize()       wait until its devices have done all that this process asked of them
     to_numpy(array)     a NumPy array of the same numbers; None for what is not its array
     state()             settings that change how fast it is: {"threads": 2, "gradients": True}
+    needs_gradients(array)
+                        whether notes were kept for the gradients of what has computed it; None if
+                        it is not its array
     name_of(device)     the device's name, with the model of a GPU; None if the device is not this
                         framework's
     compilations()      how many programs it has compiled, found in its cache, and not found there
@@ -53,6 +56,9 @@ THREADS = [
 ]
 
 
+_came_along: set[str] = set()  # loaded by another framework, as jax is by tensorflow
+
+
 class FrameworkNotFound(ImportError):
     """A framework is not installed. `name` is its name, as it is imported.
 
@@ -93,8 +99,12 @@ def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
     if threads is not None:
         limit_threads(name, threads)
     prepare = _function(FRAMEWORKS[name], "prepare") or nullcontext
+    before = set(sys.modules)
     with prepare():
-        return import_module(name)
+        module = import_module(name)
+    _came_along.update((FRAMEWORKS.keys() & sys.modules.keys()) - before - {"numpy"})
+    _came_along.discard(name)
+    return module
 
 
 def limit_threads(name, threads):
@@ -157,6 +167,12 @@ def state() -> dict[str, Any]:
     return found
 
 
+def needs_gradients(array: Any) -> bool | None:
+    """Whether notes were kept for the gradients of what has computed an array; None if unknown."""
+    said = (ask(array) for ask in _functions("needs_gradients"))
+    return next((answer for answer in said if answer is not None), None)
+
+
 def name_of(device: str) -> str:
     """A device's name, such as `cuda:0`, with the model of a GPU where it is known."""
     names = (ask(device) for ask in _functions("name_of"))
@@ -170,12 +186,12 @@ def compilations() -> tuple[int, int, int]:
 
 
 def versions() -> dict[str, str]:
-    """The versions of the frameworks that are loaded."""
+    """The versions of the frameworks that are loaded, without those that only another one uses."""
     loaded = {name: sys.modules.get(name) for name in FRAMEWORKS}
     return {
         name: str(module.__version__)
         for name, module in loaded.items()
-        if hasattr(module, "__version__")
+        if hasattr(module, "__version__") and name not in _came_along
     }
 
 

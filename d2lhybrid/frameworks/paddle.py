@@ -74,3 +74,9 @@ def state():
     import paddle
 
     return {"gradients": paddle.is_grad_enabled()}
+
+
+def needs_gradients(array):
+    import paddle
+
+    return not array.stop_gradient if isinstance(array, paddle.Tensor) else None

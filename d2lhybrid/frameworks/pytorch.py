@@ -31,6 +31,12 @@ def state():
     return {"threads": torch.get_num_threads(), "gradients": torch.is_grad_enabled()}
 
 
+def needs_gradients(array):
+    import torch
+
+    return array.requires_grad if isinstance(array, torch.Tensor) else None
+
+
 def name_of(device):
     import torch
 

@@ -7,10 +7,11 @@ import cmath
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from itertools import islice
 from numbers import Number
 from typing import Any
 
-from ..frameworks import to_numpy
+from ..frameworks import needs_gradients, to_numpy
 
 # The distance from 1 to the next number, by the name of the format.
 EPSILON = {
@@ -24,6 +25,7 @@ EPSILON = {
     "complex128": 2**-52,
 }
 
+PARTS = 100  # of a result, that are asked for gradients
 PIECE = 2**16  # numbers compared at once: large results would take many times their memory
 
 
@@ -58,6 +60,20 @@ def difference(result: Any, expected: Any, tolerance: float | None = None) -> st
         if text := difference(part, theirs[key], tolerance):
             return text
     return ""
+
+
+def any_needs_gradients(results: list) -> bool | None:
+    """Whether notes for gradients were kept for any of these results; None if none can tell.
+
+    Of a result with many parts, the first ones are asked, and not what is within them.
+    """
+    said = []
+    for result in results:
+        _, parts = _parts(result)
+        arrays = [result] if parts is None else islice(parts.values(), PARTS)
+        said += map(needs_gradients, arrays)
+    known = [answer for answer in said if answer is not None]
+    return any(known) if known else None
 
 
 def _parts(result):

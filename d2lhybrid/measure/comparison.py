@@ -28,7 +28,7 @@ from time import perf_counter
 from typing import Any
 
 from .. import frameworks
-from .agreement import difference
+from .agreement import any_needs_gradients, difference
 from .candidates import CandidateError, Program, Recipe, Repeated
 from .interval import ERROR, rank
 from .launch import Launch
@@ -36,6 +36,7 @@ from .machine import describe_machine, together
 from .processes import Started
 from .progress import progress_line
 from .results import Comparison, quoted
+from .timing import Runner
 
 
 class ResultsDiffer(ValueError):
@@ -136,6 +137,8 @@ def compare(
                     if len(candidates) < 2:
                         raise ValueError(f"nothing is left to compare with {base_label!r}")
                     machine = together(launch.machines() or [machine])
+                    own = [r.result for r in launch.runners.values() if isinstance(r, Runner)]
+                    machine["gradients_needed"] = any_needs_gradients(own)
                     if check:
                         _check_results(launch.runners, base_label, tolerance)
                 launch.measure(base_label, time_limit / launches, show_here, callable(progress))

@@ -14,7 +14,8 @@ def describe_machine(*args: Any) -> dict[str, Any]:
     """A dict for JSON: date, system, processor, cores, threads, device, gradients, versions.
 
     `args` are the arguments of the call that is measured; those with a `.device` are listed.
-    Frameworks are mentioned if they are loaded; this function loads none.
+    Frameworks are mentioned if they are loaded; this function loads none. `compare` adds
+    `gradients_needed`: whether a result needs them, or None if that is not known.
     """
     state = frameworks.state()
     devices = sorted({str(arg.device) for arg in args if hasattr(arg, "device")})
@@ -60,7 +61,9 @@ def software_line(machine: dict[str, Any]) -> str:
     """Of what `describe_machine` returns the state and the versions, in one line."""
     parts = [f"{name} {version}" for name, version in machine["versions"].items()]
     if machine["gradients"] is not None:
-        parts.insert(0, "gradients " + ("on" if machine["gradients"] else "off"))
+        unused = machine["gradients"] and machine.get("gradients_needed") is False
+        mode = "on" if machine["gradients"] else "off"
+        parts.insert(0, f"gradients {mode}" + ", but no result needs them" * unused)
     return ", ".join(parts)
 
 

@@ -46,7 +46,11 @@ PROGRAMS_OF = {
         "in_torch.py",
         ("torch",),
         {"eager": "eager", "TorchScript": "torchscript", "torch.compile": "torch_compile"},
-        {"eager": "train_eager", "torch.compile": "train_torch_compile"},
+        {
+            "eager": "train_eager",
+            "torch.compile": "train_torch_compile",  # the loss
+            "in one graph": "train_in_one_graph",  # forward, backward and update
+        },
     ),
     "MXNet": Programs(
         "in_mxnet.py",
@@ -54,15 +58,20 @@ PROGRAMS_OF = {
         {"eager": "eager", "hybridized": "hybridized", "static": "static"},
         {"eager": "train_eager", "static": "train_static"},
     ),
-    "Keras": Programs(
+    "Keras on TensorFlow": Programs(
         "in_tensorflow.py",
         ("tensorflow",),
-        {"eager": "eager_keras", "tf.function": "function_keras", "XLA": "xla_keras"},
+        {
+            "eager": "eager_keras",
+            "predict_on_batch": "predict_keras",
+            "tf.function": "function_keras",
+            "XLA": "xla_keras",
+        },
     ),
     "TensorFlow": Programs(
         "in_tensorflow.py",
         ("tensorflow",),
-        {"eager": "eager", "tf.function": "function", "XLA": "xla"},
+        {"eager": "eager", "tf.function": "function", "concrete": "concrete", "XLA": "xla"},
         {"eager": "train_eager", "tf.function": "train_function", "XLA": "train_xla"},
     ),
     "Paddle": Programs(
@@ -77,6 +86,7 @@ PROGRAMS_OF = {
         {"eager": "eager", "jit": "jit"},
         {"eager": "train_eager", "jit": "train_jit"},
     ),
+    "JAX with nn.relu": Programs("in_jax.py", ("jax",), {"eager": "eager_relu", "jit": "jit_relu"}),
     "NumPy": Programs("in_numpy.py", ("numpy",), {"three products": "products"}),
     "ONNX Runtime": Programs("in_onnxruntime.py", ("onnx", "onnxruntime"), {"session": "session"}),
     "our compiler": Programs(
@@ -149,10 +159,12 @@ def ask_frameworks(
     Each also saves its network in a folder of its own below `folder`, if one is given: "torch",
     "mxnet", "tensorflow", "paddle", "jax", "onnxruntime".
 
-    Returns for each question a dict from labels to answers:
+    Returns for each question a dict from labels to answers. The ways are asked with one row.
 
         python_calls  how many functions of Python one call calls: {"JAX, jit": 1}
         cores         how many cores are at work during calls: {"JAX, jit": 1.0}
+        waits         how often in one call a thread goes to sleep, to wait for another one; None
+                      where the system does not count it: {"JAX, jit": 1.0}
         losses        of the first four steps of training: {"JAX, jit": [1.02, 0.95, 0.90, 0.85]}
         step_calls    as python_calls, for one step of training
         outcomes      what becomes of Python in a function: {"jax.jit": {"a counter": "error"}}

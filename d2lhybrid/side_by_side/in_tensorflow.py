@@ -8,13 +8,22 @@ tf = import_framework("tensorflow")
 with_xla = partial(tf.function, jit_compile=True)
 
 
-def eager_keras(weights, x, compiler=lambda net: net):
+def keras_network(weights, x):
     layers = [tf.keras.layers.Dense(len(bias), "relu") for _, bias in weights[:-1]]
     last = tf.keras.layers.Dense(len(weights[-1][1]))
     net = tf.keras.Sequential([tf.keras.Input(x.shape[1:]), *layers, last])
     net.set_weights([array for pair in weights for array in pair])
-    compiled, x = compiler(net), tf.constant(x)
+    return net
+
+
+def eager_keras(weights, x, compiler=lambda net: net):
+    compiled, x = compiler(keras_network(weights, x)), tf.constant(x)
     return lambda: compiled(x)
+
+
+def predict_keras(weights, x):  # it compiles by itself, takes NumPy's arrays and returns them
+    net = keras_network(weights, x)
+    return lambda: net.predict_on_batch(x)
 
 
 def function_keras(weights, x):
@@ -44,6 +53,13 @@ def eager(weights, x, compiler=lambda net: net):
 
 def function(weights, x):
     return eager(weights, x, tf.function)
+
+
+def concrete(weights, x):  # the program for this one signature, without the search for it
+    def compiler(net):
+        return tf.function(net).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))
+
+    return eager(weights, x, compiler)
 
 
 def xla(weights, x):

@@ -1,7 +1,10 @@
 """The course's network in PyTorch, see notebooks 04 and 08."""
 
+from functools import partial
+
 import torch
 from torch import nn
+from torch.func import functional_call, grad_and_value
 
 
 def network(weights):
@@ -52,3 +55,23 @@ def train_eager(weights, x, target, rate, compiler=lambda loss: loss):
 
 def train_torch_compile(weights, x, target, rate):
     return train_eager(weights, x, target, rate, torch.compile)
+
+
+def train_in_one_graph(weights, x, target, rate):
+    net, x, target = network(weights), torch.tensor(x), torch.tensor(target)
+    params = {name: param.detach() for name, param in net.named_parameters()}
+
+    def loss_of(params):
+        return ((functional_call(net, params, (x,)) - target) ** 2).mean()
+
+    @partial(torch.compile, fullgraph=True)
+    def updated(params):
+        gradients, loss = grad_and_value(loss_of)(params)
+        return loss, {name: param - rate * gradients[name] for name, param in params.items()}
+
+    def step():
+        nonlocal params
+        loss, params = updated(params)
+        return loss.item()
+
+    return step

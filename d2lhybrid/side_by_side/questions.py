@@ -2,7 +2,7 @@
 
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -10,8 +10,13 @@ from d2lhybrid import synchronize
 from d2lhybrid.measure.candidates import in_words
 from d2lhybrid.side_by_side.behaviour import TOOLS, behaviour
 
+resource = None
+with suppress(ImportError):  # there is none on Windows
+    import resource
+
 STEPS = 4  # of training, whose losses are compared
 WATCHED = 0.05  # seconds of calls
+CALLS = 100  # whose waits are counted
 
 
 def answers(module, ways, steps, folder, weights, x, target, rate):
@@ -21,16 +26,17 @@ def answers(module, ways, steps, folder, weights, x, target, rate):
     Where there is a function `send`, its files go into a new folder below `folder`.
     """
     programs = import_module(f"d2lhybrid.side_by_side.{module}")
-    asked = ("python_calls", "cores", "losses", "step_calls", "outcomes", "failures")
+    asked = ("python_calls", "cores", "waits", "losses", "step_calls", "outcomes", "failures")
     found = {question: {} for question in asked}
     for label, name in ways.items():
         with noted(label, found["failures"]):
-            built = getattr(programs, name)(weights, x)
+            built = getattr(programs, name)(weights, x[:1])
             call = getattr(built, "function", built)  # of one that repeats in C, a round
             for _ in range(3):
                 call()  # so that everything is compiled
             found["python_calls"][label] = python_calls(call)
             found["cores"][label] = cores(call)
+            found["waits"][label] = waits(call)
     for label, name in steps.items():
         with noted(label, found["failures"]):
             step = getattr(programs, name)(weights, x, target, rate)
@@ -77,3 +83,17 @@ def cores(function):
         function()
     synchronize()
     return (time.process_time() - worked) / (time.perf_counter() - start)
+
+
+def waits(function):
+    """How often in one call a thread of the process goes to sleep, to wait for another one.
+
+    None where the system does not count it.
+    """
+    if resource is None:
+        return None
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+    for _ in range(CALLS):
+        function()
+    synchronize()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before) / CALLS

@@ -29,6 +29,7 @@ def made_up(monkeypatch):
         synchronize=lambda: waits.append("made_up"),
         to_numpy=to_numpy,
         state=lambda: {"threads": 99, "fast": True},
+        needs_gradients=lambda array: True if isinstance(array, Array) else None,
         name_of=lambda device: "a made-up device" if device == "made_up:0" else None,
         compilations=lambda: (3, 2, 1),
         ways=lambda net: {"made up": lambda: net},
@@ -52,6 +53,10 @@ def test_a_framework_is_one_row_and_one_file(made_up):
     assert "difference is 1" in difference(Array([1.0, 2.0]), torch.tensor([1.0, 3.0]))
     assert frameworks.state()["fast"]
     assert frameworks.state()["threads"] == torch.get_num_threads()  # the first row counts
+    assert frameworks.needs_gradients(Array([1.0]))
+    assert frameworks.needs_gradients(torch.ones(1)) is False
+    assert frameworks.needs_gradients(torch.ones(1, requires_grad=True))
+    assert frameworks.needs_gradients([1.0]) is None
     assert frameworks.name_of("made_up:0") == "a made-up device"
     assert frameworks.name_of("other:0") == "other:0"
     torch_alone = pytorch.compilations()
@@ -91,7 +96,8 @@ def test_an_array_of_mxnets_becomes_numpys(monkeypatch):
 
 
 def test_every_file_says_only_what_is_asked():
-    questions = {"synchronize", "to_numpy", "state", "name_of", "compilations", "ways"}
+    questions = {"synchronize", "to_numpy", "state", "needs_gradients"}
+    questions |= {"name_of", "compilations", "ways"}
     said = set()
     for file in frameworks.FRAMEWORKS.values():
         answers = {question for question in questions if frameworks._function(file, question)}

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 
@@ -41,6 +42,24 @@ def made_up(monkeypatch, tmp_path):
 def missing(made_up, monkeypatch):
     monkeypatch.setattr(frameworks, "find_spec", lambda name: None)
     return made_up
+
+
+def test_what_another_framework_has_loaded_is_not_named(made_up, monkeypatch, tmp_path):
+    for name, text in [("guest", ""), ("made_up", "import guest"), ("own", "")]:
+        (tmp_path / f"{name}.py").write_text(f"{text}\n__version__ = '1.2'")
+        monkeypatch.setitem(frameworks.FRAMEWORKS, name, "numpy")
+    monkeypatch.setattr(frameworks, "_came_along", set())
+    try:
+        import_module("own")
+        import_framework("made_up")
+        assert {"made_up", "own"} <= frameworks.versions().keys()
+        assert "guest" in sys.modules
+        assert "guest" not in frameworks.versions()
+        import_framework("guest")  # now somebody wants it
+        assert frameworks.versions()["guest"] == "1.2"
+    finally:
+        for name in ("guest", "own"):
+            sys.modules.pop(name, None)
 
 
 def test_what_is_missing_and_how_to_get_it(missing):

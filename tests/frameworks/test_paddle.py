@@ -97,6 +97,12 @@ def test_whether_gradients_are_kept_is_part_of_the_state():
     assert run(f"p.set_grad_enabled(False)\n{code}") == ["False"]
 
 
+def test_whether_a_result_needs_gradients():
+    code = "from d2lhybrid.frameworks import needs_gradients as n\nw = p.ones([2])\n"
+    code += "print(n(w * 2), n(1.0))\nw.stop_gradient = False\nprint(n(w * 2))"
+    assert run(code) == ["False", "None", "True"]
+
+
 @pytest.mark.parametrize(("threads", "serial"), [(1, "True"), (None, "False")])
 def test_with_one_thread_programs_run_in_the_one_that_calls_them(threads, serial):
     code = "print(*p.get_flags('FLAGS_new_executor_serial_run').values())"

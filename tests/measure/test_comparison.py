@@ -94,6 +94,36 @@ def test_price_and_break_even(clock, building, first_calls, then, price, break_e
 
 
 @pytest.mark.filterwarnings(r"ignore:`torch\.jit\.")
+@pytest.mark.parametrize(
+    ("needed", "mode", "said"),
+    [
+        (False, True, "gradients on, but no result needs them"),
+        (True, True, "gradients on"),
+        (True, False, "gradients off"),
+    ],
+)
+@pytest.mark.parametrize("packed", [lambda y: y, lambda y: (1, y), lambda y: {"y": y}])
+def test_it_says_whether_notes_for_gradients_were_kept(needed, mode, said, packed):
+    layer = torch.nn.Linear(2, 2).requires_grad_(needed)
+    with torch.set_grad_enabled(mode):
+        same = dict.fromkeys("ab", lambda x: packed(layer(x)))
+        result = compare(same, torch.ones(1, 2), time_limit=0.01)
+    assert f"\nwith: {said}, Python" in str(result)
+    assert Comparison.from_dict(result.to_dict()).machine == result.machine
+
+
+def test_of_a_step_that_returns_a_number_nobody_knows_what_it_keeps():
+    weight = torch.ones(2, requires_grad=True)
+
+    def step():
+        (weight**2).sum().backward()
+        return 1.0
+
+    assert "\nwith: gradients on, Python" in str(
+        compare(dict.fromkeys("ab", step), time_limit=0.01)
+    )
+
+
 def test_torchscript_has_a_price():
     net, x = get_net(), torch.randn(1, 512)
     candidates = {"eager": net, "TorchScript": recipe(lambda: torch.jit.script(net))}

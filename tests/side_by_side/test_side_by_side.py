@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -33,6 +35,7 @@ from d2lhybrid.side_by_side import (
 )
 
 CASES = import_module("d2lhybrid.side_by_side.behaviour").CASES
+questions = import_module("d2lhybrid.side_by_side.questions")
 FILES = list(dict.fromkeys(framework.file for framework in PROGRAMS_OF.values()))
 COMMANDS = {"in_torch.py": "g++", "in_our_compiler.py": "cc"}  # of their compilers
 WEIGHTS, RATE = network_weights(), 0.01
@@ -133,9 +136,10 @@ def asked(tmp_path_factory):
 
 def test_every_way_and_step_gets_its_answers(asked):
     answers, _ = asked
-    questions = {"python_calls", "cores", "losses", "step_calls", "outcomes", "failures"}
-    assert set(answers) == questions
-    assert sorted(answers["python_calls"]) == sorted(answers["cores"]) == sorted(framework_ways())
+    of_ways = {"python_calls", "cores", "waits"}
+    assert set(answers) == {*of_ways, "losses", "step_calls", "outcomes", "failures"}
+    for question in of_ways:
+        assert sorted(answers[question]) == sorted(framework_ways())
     assert sorted(answers["losses"]) == sorted(framework_steps())
     assert sorted(answers["step_calls"]) == sorted(framework_steps())
     for label in [label for label in framework_steps() if label.endswith(" eager")]:
@@ -217,6 +221,7 @@ def test_all_learn_alike_and_keep_to_one_core(asked, file):
     ("file", "label", "number"),
     [
         ("in_jax.py", "JAX, jit", 1),
+        ("in_jax.py", "JAX with nn.relu, jit", 1),
         ("in_numpy.py", "NumPy, three products", 1),
         ("in_our_compiler.py", "our compiler, hybridize", 1),
         ("in_our_compiler.py", "our compiler, in a C loop", 3),
@@ -227,6 +232,24 @@ def test_what_one_call_calls_in_python(asked, file, label, number):
     answers, _ = asked
     assert answers["python_calls"][label] == number
     assert all(calls > 0 for calls in answers["python_calls"].values())
+
+
+def test_eager_relu_of_jax_costs_python_that_compiling_takes_away(asked):
+    skip_without("in_jax.py")
+    calls = asked[0]["python_calls"]
+    assert calls["JAX with nn.relu, eager"] > 2 * calls["JAX, eager"]
+
+
+def test_threads_that_wait_for_each_other_are_counted():
+    other = ThreadPoolExecutor(1)
+    assert questions.waits(lambda: None) == pytest.approx(0, abs=0.5)
+    assert questions.waits(lambda: other.submit(time.sleep, 0.001).result()) >= 1
+    other.shutdown()
+
+
+def test_a_system_that_counts_no_waits_gives_none(monkeypatch):
+    monkeypatch.setattr(questions, "resource", None)
+    assert questions.waits(lambda: None) is None
 
 
 RECEIVE = """
@@ -278,9 +301,9 @@ def lacking(monkeypatch):
     [
         ([], []),
         (["mxnet"], ["MXNet"]),
-        (["tensorflow"], ["Keras", "TensorFlow"]),
+        (["tensorflow"], ["Keras on TensorFlow", "TensorFlow"]),
         (["onnx"], ["ONNX Runtime"]),
-        (["onnxruntime", "jax"], ["JAX", "ONNX Runtime"]),
+        (["onnxruntime", "jax"], ["JAX", "JAX with nn.relu", "ONNX Runtime"]),
         (["torch", "paddle"], ["PyTorch", "Paddle", "our compiler"]),
     ],
 )
