@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+import tomllib
 from base64 import b64encode
 from functools import cache
 from io import BytesIO
@@ -25,6 +26,8 @@ from notebook_rules import (
     opens_as_agreed,
     prose,
     says_what_it_needs,
+    section,
+    text_of,
 )
 from PIL import Image
 
@@ -46,6 +49,15 @@ def test_the_folder_holds_the_notebooks_that_course_toml_lists():
     numbered = [path.name for path in (ROOT / "notebooks").glob("*.ipynb") if is_numbered(path)]
     assert sorted(numbered) == sorted(ENTRIES)
     assert all(is_numbered(path) for path in NOTEBOOKS)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS[10:], ids=lambda path: path.stem)
+def test_each_check_is_tried_with_right_and_wrong_answers(path):
+    exercises = [cell for cell in section(load(path), "exercises") if "### " in text_of(cell)]
+    tried = tomllib.loads((ROOT / f"tests/exercises/{path.stem}.toml").read_text("utf-8"))
+    assert [one["number"] for one in tried["exercise"]] == list(range(1, len(exercises) + 1))
+    for one in tried["exercise"]:
+        assert min(len({*one["right"]}), len({*one["wrong"]})) >= 3, f"Exercise {one['number']}"
 
 
 def is_numbered(path):

@@ -65,7 +65,9 @@ class Case(pytest.Item):
 def judge(notebook, cases):
     """case -> what its check printed. All run on one kernel, each after its exercise's cells."""
     exercises = [cell for cell in section(notebook, "exercises") if cell["cell_type"] == "code"]
-    texts = [text_of(cell) for cell in [*needed_for(exercises, notebook), *exercises]]
+    names = set().union(*map(names_in, [*map(text_of, exercises), *(c.answer for c in cases)]))
+    before = notebook["cells"][: notebook["cells"].index(exercises[0])]
+    texts = [text_of(cell) for cell in [*needed_for(names, before), *exercises]]
     checks = {}
     for case in cases:
         *asked, check = cells_of(case.exercise, notebook)
@@ -92,19 +94,22 @@ def cells_of(number, notebook):
     return found
 
 
-def needed_for(cells, notebook):
-    """The cells that stand before these and give the names in them their meaning, in order."""
-    names = set().union(*map(names_in, cells))
+def needed_for(names, cells):
+    """Those of the cells that give names their meaning, also by way of each other, in order."""
     found = []
-    for cell in notebook["cells"][notebook["cells"].index(cells[0]) - 1 :: -1]:
+    for cell in reversed(cells):
         if cell["cell_type"] == "code" and assigned(tree_of(cell)) & names:
-            names |= names_in(cell)
+            names = names | names_in(text_of(cell))
             found.insert(0, cell)
     return found
 
 
-def names_in(cell):
-    return {node.id for node in ast.walk(tree_of(cell)) if isinstance(node, ast.Name)}
+def names_in(code):
+    """The names that code mentions; a wrong answer may be no code at all."""
+    with suppress(SyntaxError):
+        tree = tree_of({"source": code})
+        return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return set()
 
 
 def printed(cell):
