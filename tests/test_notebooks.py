@@ -362,8 +362,8 @@ def test_a_notebook_begins_with_its_framework(monkeypatch, second_cell, faults):
 
 @pytest.mark.parametrize(("call", "faults"), [("print(10)", 0), ('import_framework("jax")', 1)])
 def test_a_notebook_that_compares_all_frameworks_imports_none(monkeypatch, call, faults):
+    notebook = sample()  # first, since it is made only once
     monkeypatch.setitem(ENTRIES[NAME], "needs", ["others"])
-    notebook = sample()
     replace_in_code(notebook, "print(10)", call)
     assert len(list(begins_with_its_framework(notebook, NAME))) == faults
     assert len(list(opens_as_agreed(notebook, NAME))) == 1  # Colab's lines are missing
