@@ -69,9 +69,12 @@ def python_calls(function):
         nonlocal count
         count += event == "call"
 
+    before = sys.getprofile()
     sys.setprofile(note)
-    function()
-    sys.setprofile(None)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
     return count
 
 

@@ -252,6 +252,24 @@ def test_a_system_that_counts_no_waits_gives_none(monkeypatch):
     assert questions.waits(lambda: None) is None
 
 
+def test_counting_calls_leaves_the_profiler_that_was_there():
+    def profiler(frame, event, argument):
+        pass
+
+    def fails():
+        raise KeyError
+
+    sys.setprofile(profiler)
+    try:
+        with pytest.raises(KeyError):
+            questions.python_calls(fails)
+        found = sys.getprofile()
+    finally:
+        sys.setprofile(None)
+    assert found is profiler
+    assert questions.python_calls(lambda: [one() for one in [lambda: 1] * 3]) >= 4
+
+
 RECEIVE = """
 import sys
 from importlib import import_module
