@@ -210,9 +210,7 @@ NEEDS = {
         (["command"], ""),  # of such a notebook all outputs are compared
     ],
 )
-def test_a_notebook_is_not_compared_where_what_it_shows_is_missing(
-    monkeypatch, needs, missing
-):
+def test_a_notebook_is_not_compared_where_what_it_shows_is_missing(monkeypatch, needs, missing):
     monkeypatch.setattr(course, "manifest", lambda: {"needs": NEEDS})
     monkeypatch.setattr(shutil, "which", lambda name: "/bin/this" if name == "this" else None)
     found = conftest.missing_for_comparing({"needs": needs})
