@@ -42,7 +42,12 @@ BADGE = (
 )
 PAGES = {  # no test opens them: add a page here after you have seen it in a browser
     "https://colab.research.google.com/assets/colab-badge.svg",
+    "https://d2l.ai/chapter_computational-performance/async-computation.html",
+    "https://d2l.ai/chapter_computational-performance/auto-parallelism.html",
+    "https://d2l.ai/chapter_computational-performance/hardware.html",
     "https://d2l.ai/chapter_computational-performance/hybridize.html",
+    "https://d2l.ai/chapter_computational-performance/multiple-gpus.html",
+    "https://d2l.ai/chapter_computational-performance/parameterserver.html",
     "https://nanobench.ankerl.com/tutorial.html",  # as its README links it
 }
 PRIVATE = re.compile(  # what belongs to one machine: folders, users, hosts, environments
