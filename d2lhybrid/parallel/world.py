@@ -119,6 +119,8 @@ class World:
         all are replaced at the next run; their `comm.state` is lost. So it is, with a warning,
         where a process has ended since the last run, or the file of a module has changed.
         """
+        if os.getpid() != self._owner:
+            raise RuntimeError("this world belongs to the process that started it")
         with self._lock:
             return self._run(function, args, ranks, threads, timeout, alpha, beta)
 
@@ -143,8 +145,6 @@ class World:
             )
         if not self._finalizer.alive:
             raise RuntimeError("this world is closed; make another one")
-        if os.getpid() != self._owner:
-            raise RuntimeError("this world belongs to the process that started it")
         if whole("threads", threads) < 1:
             raise ValueError(f"threads must be 1 or more, got {threads}")
         for name, seconds in {"timeout": timeout, "alpha": alpha, "beta": beta}.items():

@@ -200,13 +200,13 @@ def test_a_quantized_tensor_cannot_be_sent():
     if not hasattr(torch, "quantize_per_tensor"):
         pytest.skip("this PyTorch has none any more")
     tensor = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)
-    with pytest.raises(TypeError, match="^a quantized tensor cannot be sent"):
+    with pytest.raises(TypeError, match=r"^a quantized tensor cannot be sent"):
         pack(tensor)
 
 
 @pytest.mark.filterwarnings("ignore:.*nested tensors is in prototype:UserWarning")
 def test_a_nested_tensor_cannot_be_sent():
-    with pytest.raises(TypeError, match="^a nested tensor cannot be sent"):
+    with pytest.raises(TypeError, match=r"^a nested tensor cannot be sent"):
         pack(torch.nested.nested_tensor([torch.ones(1), torch.ones(2)]))
 
 
