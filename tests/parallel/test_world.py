@@ -37,10 +37,13 @@ def world():
 def _nothing_is_left():
     """Behind all tests: no thread, no open file, no child, no folder more than before."""
     dist.is_available()  # torch has loaded what it wants to
+    gc.collect()
     before = left(os.getpid())
     yield
     gc.collect()
-    assert left(os.getpid()) == before
+    after = left(os.getpid())
+    # Threads of other tests may have ended since.
+    assert all(after[kind] <= before[kind] for kind in before), (before, after)
 
 
 def left(pid):
@@ -49,7 +52,7 @@ def left(pid):
     if Path("/proc/self/fd").exists():
         found["files"] = len(os.listdir(f"/proc/{pid}/fd"))
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        found["children"] = [child for child in children if is_rank(child)]
+        found["children"] = sum(map(bool, map(is_rank, children)))
     return found
 
 
