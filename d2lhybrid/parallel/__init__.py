@@ -17,7 +17,7 @@ and in 18 and 19:
     world           processes that run functions of a notebook, as if each were a device
     comm            how a process speaks with the others: messages from rank to rank
     collectives     the sum over all ranks: a ring and its rivals
-    sources         a function as text, with all that it needs, so that it can travel
+    sources         a function with all that it calls, so that it can travel
     rank            the other side: what runs in a process
     packing         values as bytes
     answers         what a process says to its world

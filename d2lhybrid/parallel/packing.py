@@ -1,6 +1,6 @@
 """Values as bytes and back: what the processes of a world say to each other.
 
-Only data travels so; functions travel as their source, see `sources`.
+Only data travels so; for functions see `sources`.
 """
 
 import pickle
@@ -33,6 +33,9 @@ class _Tensor:
     def __init__(self, tensor):
         if tensor.layout != torch.strided:
             raise TypeError(f"a tensor of layout {tensor.layout} cannot be sent: {SENDABLE}")
+        for kind in ("quantized", "nested", "meta"):  # no bytes, or not only bytes
+            if getattr(tensor, f"is_{kind}", False):
+                raise TypeError(f"a {kind} tensor cannot be sent: {SENDABLE}")
         self.tensor = tensor.detach().resolve_conj().resolve_neg().cpu()
 
     def __reduce__(self):
@@ -45,7 +48,7 @@ def tensor_from(content: bytearray, dtype: str, shape: tuple[int, ...]) -> torch
     """A tensor over these bytes."""
     dtype = getattr(torch, dtype)
     if not content:
-        return torch.empty(shape, dtype=dtype)
+        return torch.empty(shape, dtype=dtype, device="cpu")
     return torch.frombuffer(content, dtype=dtype).reshape(shape)
 
 
@@ -77,10 +80,15 @@ def content_bytes(value: Any) -> int:
     return sum(map(content_bytes, value))
 
 
-def write_frame(file: BinaryIO, content: Any) -> None:
-    """Write what pickle knows to a pipe, so that `read_frame` finds its end."""
+def frame(content: Any) -> bytes:
+    """What pickle knows as bytes for a pipe, so that `read_frame` finds its end."""
     packed = pickle.dumps(content)
-    file.write(len(packed).to_bytes(8, "big") + packed)
+    return len(packed).to_bytes(8, "big") + packed
+
+
+def write_frame(file: BinaryIO, content: Any) -> None:
+    """Write what pickle knows to a pipe."""
+    file.write(frame(content))
     file.flush()
 
 

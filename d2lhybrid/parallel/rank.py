@@ -6,6 +6,7 @@ stdin and stdout. Each request is the name of a method below, and its arguments.
 
 import atexit
 import io
+import os
 import shutil
 import sys
 import threading
@@ -46,7 +47,14 @@ class Rank:
         self._pipes, self._writing = (requests, answers), threading.Lock()
         self.requests, self._go, self._state = SimpleQueue(), threading.Event(), {}
         self._main, self._sources, self._folder = threading.get_ident(), None, None
-        self._has_returned = False
+        self._has_returned, self._process, self._stream = False, os.getpid(), None
+
+    def may_speak(self, stream):
+        """Whether this stream is the present run's, and this no copy of its process by `os.fork`.
+
+        If two processes spoke, no word of them could be understood.
+        """
+        return stream is self._stream and os.getpid() == self._process
 
     def say(self, answer):
         """Send an answer; several threads of a function may print at the same time."""
@@ -76,9 +84,9 @@ class Rank:
 
     # Requests -------------------------------------------------------------------------------
 
-    def join(self, rank, path, folder):
+    def join(self, rank, folder):
         """Open a socket for the others, and say where."""
-        self.rank, sys.path[:], self._folder = rank, path, folder
+        self.rank, self._folder = rank, folder
         self._listener = listen()
         self.say(Listens(self._listener.getsockname()[1]))
 
@@ -94,21 +102,29 @@ class Rank:
             problem = in_words(error).splitlines()[0]
         self.say(Ready(problem))
 
-    def run(self, number, sources, args, ranks, threads, alpha, beta, timeout, store):
-        """Run a function, and answer with what it returns, or with its error."""
+    def run(self, run, sources, args, here, ranks, threads, alpha, beta, timeout, store):
+        """Run a function, and answer with what it returns, or with its error.
+
+        `here` is what holds in the world's process, and is set whatever an earlier function set.
+        """
         self._sources, self._has_returned = sources, False
+        sys.path[:] = here["path"]
+        os.chdir(here["folder"])
+        torch.set_grad_enabled(here["gradients"])
+        torch.set_default_dtype(here["dtype"])
+        torch.set_default_device(here["device"])
         torch.set_num_threads(threads)
         torch.manual_seed(self.rank)
         device = device_of(self.rank, ranks)
         comm = Comm(
-            self.rank, ranks, self._sockets, number, alpha, beta, self._barrier, self._state, device
+            self.rank, ranks, self._sockets, run, alpha, beta, self._barrier, self._state, device
         )
         with ExitStack() as stack:
             try:
                 stack.enter_context(process_group(store, self.rank, ranks, timeout))
                 self._barrier()  # or a quick rank might leave the group while others still join it
                 with self._prints_sent():
-                    result = sources.build()(comm, *unpack(args))
+                    result = self._call(sources, comm, args)
                 self._has_returned = True
                 comm.finish()
                 self.say(Returned(self._packed(result), comm.messages))
@@ -119,6 +135,13 @@ class Rank:
                 comm.close()
 
     # ----------------------------------------------------------------------------------------
+
+    def _call(self, sources, comm, args):
+        try:
+            return sources.build()(comm, *unpack(args))
+        finally:
+            if os.getpid() != self._process:  # a copy, which has nothing to do here
+                os._exit(sys.exc_info()[0] is not None)
 
     def _packed(self, result):
         try:
@@ -133,28 +156,29 @@ class Rank:
 
     @contextmanager
     def _prints_sent(self):
-        stream = Stream(self)
-        with redirect_stdout(stream), redirect_stderr(stream):
-            yield
+        self._stream = stream = Stream(self)
+        try:
+            with redirect_stdout(stream), redirect_stderr(stream):
+                yield
+        finally:
+            self._stream = None
 
     def _place(self, frames):
         """Of a traceback, what is in the functions that were sent."""
-        names = {part.filename: part.name for part in self._sources.parts}
-        return Place(
-            tuple(
-                f"line {frame.lineno} of {names[frame.filename]}: {frame.line}"
-                for frame in frames
-                if frame.filename in names
-            )
-        )
+        lines, name = [], self._sources.name
+        for frame in frames:
+            if frame.filename in self._sources.files:
+                # what has no name of its own, such as a lambda, is of the function around it
+                name = name if frame.name.startswith("<") else frame.name
+                lines.append(f"line {frame.lineno} of {name}: {frame.line}".removesuffix(": "))
+        return Place(tuple(lines))
 
     def _described(self, error, is_stuck):
         """An error in words, its place in the functions that were sent, and the traceback."""
-        frames = traceback.extract_tb(error.__traceback__)
-        while frames and frames[0].filename == __file__:
-            del frames[0]
-        text = "".join(traceback.format_list(frames))
-        return Raised(in_words(error), self._place(frames), text, is_stuck)
+        trace = traceback.TracebackException.from_exception(error)
+        while trace.stack and trace.stack[0].filename == __file__:
+            del trace.stack[0]
+        return Raised(in_words(error), self._place(trace.stack), "".join(trace.format()), is_stuck)
 
     def _where(self):
         """What the main thread does at this moment, in the functions that were sent."""
@@ -175,6 +199,8 @@ class Stream(io.TextIOBase):
     def write(self, text):
         if not isinstance(text, str):
             raise TypeError(f"only str can be written, not {type(text).__name__}")
+        if not self._rank.may_speak(self):
+            return sys.__stderr__.write(text)
         self._rank.say(Printed(text))
         return len(text)
 

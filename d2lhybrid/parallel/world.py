@@ -8,24 +8,31 @@ wouldn't: what one has, others have only if it is sent.
     world.close()
 """
 
+import os
 import secrets
+import shutil
 import subprocess
 import sys
+import sysconfig
+import warnings
 import weakref
 from contextlib import suppress
+from numbers import Real
 from operator import index
-from pathlib import Path
 from queue import Empty, SimpleQueue
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
+from threading import RLock
 from time import monotonic
 from types import FunctionType
 from typing import Any
+
+import torch
 
 from ..frameworks import THREADS
 from ..measure.processes import LastWords, end_group, how_it_ended, in_thread, start_python
 from ..measure.worker import GRACE
 from .answers import AtBarrier, Ended, Place, Printed, Raised
-from .packing import BEGIN, pack, read_frame, unpack, write_frame
+from .packing import BEGIN, frame, pack, read_frame, unpack
 from .sources import Sources
 
 MOST = 16  # each is a Python with torch, of some 200 MB
@@ -34,7 +41,7 @@ FALL_OUT = 0.5  # seconds in which the others notice that one has failed
 LOADING = 120.0  # seconds for Python to load torch, on a busy machine
 LONGEST = 1e6  # seconds: gloo knows no limit that is infinite
 WHERE = 1.0  # seconds to say where a function hangs
-KEPT = 2000  # characters of what a rank prints, at the beginning and at the end
+KEPT = 2000  # characters of what a rank prints or raises, at the beginning and at the end
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # where gloo is to listen, and nowhere else
 
 
@@ -56,18 +63,19 @@ class World:
     Each has one thread unless `run` says otherwise, and loads torch: about 200 MB. `has_gloo` says
     whether torch.distributed works between them; if not, `repr` has the reason. After a run,
     `messages` lists what its `comm`s have sent, rank by rank. A world is a context manager, and
-    ends with Python at the latest. ValueError for less than one or more than 16 processes.
+    ends with Python at the latest. Threads may share it: their runs take place one after the other.
+    ValueError for less than one or more than 16 processes.
     """
 
     def __init__(self, size: int):
-        if not 1 <= index(size) <= MOST:
+        if not 1 <= whole("size", size) <= MOST:
             raise ValueError(
                 f"a world has 1 to {MOST} processes, got {size}: each loads torch, and takes about "
                 "200 MB"
             )
         self.size, self.messages, self._runs = size, [], 0
-        self._processes = []
-        self._finalizer = weakref.finalize(self, end_all, self._processes)
+        self._processes, self._owner, self._lock = [], os.getpid(), RLock()
+        self._finalizer = weakref.finalize(self, end_own, self._processes, self._owner)
         self._start()
 
     def __repr__(self):
@@ -91,10 +99,16 @@ class World:
     ) -> list[Any]:
         """Call `function(comm, *args)` in each process; returns the results, by rank.
 
-        `function` is written with `def`, in a cell or a file. The functions, classes and modules
-        that it uses are there, too; data is not, and must be passed. Arguments and results are
-        tensors, numbers, strings, and lists, tuples and dicts of these. torch.distributed is ready,
-        and torch's dice are seeded with the rank. What is printed is shown at the end.
+        `function` is written with `def`. The notebook's functions and classes that it uses are sent
+        with it, and so are the values of its defaults. Modules are imported there: what was set in
+        them here is not there. Data of the notebook is not sent, and must be passed, and so must
+        environment variables that were set after the start. Arguments and results are tensors,
+        numbers, strings, and lists, tuples and dicts of these.
+
+        There, torch's default dtype, its default device, whether it records gradients, the current
+        folder and `sys.path` are those of here. torch.distributed is ready, and torch's dice are
+        seeded with the rank. What Python prints is shown at the end; what other programs or C
+        print is not.
 
         `ranks`: only the first so many take part. `threads`: for torch, in each process. `alpha`,
         `beta`: what `comm` sends takes `alpha` + `beta` * bytes seconds to leave a process, and to
@@ -102,45 +116,18 @@ class World:
 
         RankError if the function fails in a process. TimeoutError, with the line where each is, if
         not all have ended after `timeout` seconds. Processes that are stuck are killed then, and
-        all are replaced at the next run; their `comm.state` is lost.
+        all are replaced at the next run; their `comm.state` is lost. So it is, with a warning,
+        where a process has ended since the last run, or the file of a module has changed.
         """
-        ranks = self.size if ranks is None else ranks
-        if not 1 <= index(ranks) <= self.size:
-            raise ValueError(
-                f"this world can run a function on 1 to {self.size} ranks, got {ranks}"
-            )
-        if not self._finalizer.alive:
-            raise RuntimeError("this world is closed; make another one")
-        if index(threads) < 1:
-            raise ValueError(f"threads must be 1 or more, got {threads}")
-        sources, packed = Sources.of(function), pack(args)
-        if sum(not process.has_ended for process in self._processes) < self.size:
-            end_all(self._processes)  # Ctrl-C may have left some
-            self._start()
-        self._runs, self.messages = self._runs + 1, []
-        limit = min(timeout, LONGEST) + LOADING  # for gloo: we want to be the first to notice
-        request = self._runs, sources, packed, ranks, threads, alpha, beta, limit, self._store()
-        try:
-            self._ask("run", [request] * ranks)
-            answers = self._wait(ranks, timeout)
-            late = [rank for rank in range(ranks) if rank not in answers]
-            places = self._places(late)
-        except BaseException:  # Ctrl-C, too
-            end_all(self._processes)
-            raise
-        finally:
-            self._show_prints()
-        error = failure(answers) or (timed_out(places, timeout) if late else None)
-        if late or any(map(is_broken, answers.values())):
-            end_all(self._processes)
-        if error:
-            raise error
-        self.messages = [m for rank in range(ranks) for m in answers[rank].messages]
-        return [unpack(answers[rank].result) for rank in range(ranks)]
+        if os.getpid() != self._owner:
+            raise RuntimeError("this world belongs to the process that started it")
+        with self._lock:
+            return self._run(function, args, ranks, threads, timeout, alpha, beta)
 
     def close(self) -> None:
         """End all processes. A world that is closed stays so."""
-        self._finalizer()
+        with self._lock:
+            self._finalizer()
 
     def __enter__(self):
         return self
@@ -150,17 +137,73 @@ class World:
 
     # ----------------------------------------------------------------------------------------
 
+    def _run(self, function, args, ranks, threads, timeout, alpha, beta):
+        ranks = self.size if ranks is None else ranks
+        if not 1 <= whole("ranks", ranks) <= self.size:
+            raise ValueError(
+                f"this world can run a function on 1 to {self.size} ranks, got {ranks}"
+            )
+        if not self._finalizer.alive:
+            raise RuntimeError("this world is closed; make another one")
+        if whole("threads", threads) < 1:
+            raise ValueError(f"threads must be 1 or more, got {threads}")
+        for name, seconds in {"timeout": timeout, "alpha": alpha, "beta": beta}.items():
+            if not isinstance(seconds, Real) or isinstance(seconds, bool) or not seconds >= 0:
+                raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds!r}")
+        sources, packed = Sources.of(function), pack(args)
+        self._replace_processes()
+        self._runs, self.messages = self._runs + 1, []
+        limit = min(timeout, LONGEST) + LOADING  # for gloo: we want to be the first to notice
+        request = sources, packed, surroundings(), ranks, threads, alpha, beta, limit
+        try:
+            self._ask(ranks, "run", self._runs, *request, self._store())
+            answers = self._wait(ranks, timeout)
+            late = [rank for rank in range(ranks) if rank not in answers]
+            places = self._places(late)
+            if late or any(map(is_broken, answers.values())):
+                end_all(self._processes)
+        except BaseException:  # Ctrl-C, too
+            end_all(self._processes)
+            raise
+        finally:
+            self._show_prints()
+        error = failure(answers) or (timed_out(places, timeout) if late else None)
+        if error:
+            raise error
+        self.messages = [m for rank in range(ranks) for m in answers[rank].messages]
+        return [unpack(answers[rank].result) for rank in range(ranks)]
+
+    def _replace_processes(self):
+        """Start all processes anew where one has ended, or has imported what is no longer so."""
+        why = None
+        if len(self._processes) == self.size:  # else it was said, or Ctrl-C has left some
+            ended = [process for process in self._processes if process.has_ended]
+            changed = [file for file, time in self._files.items() if changed_at(file) != time]
+            if ended:
+                why = f"since the last run, rank {ended[0].rank} {ended[0].ended().how}"
+            elif changed:
+                why = f"{changed[0]} has changed"
+            else:
+                self._files = own_modules() | self._files
+                return
+        end_all(self._processes)
+        if why:
+            text = f"{why}: all processes are replaced, and their comm.state is lost"
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
+        self._start()
+
     def _start(self):
         """Start the processes, and wait until each has a way to each other one."""
         self._events, self._printed, self._problem = SimpleQueue(), {}, None
-        self._folder = TemporaryDirectory(ignore_cleanup_errors=True)
+        self._folder, self._files = mkdtemp(), own_modules()
         try:
             for rank in range(self.size):
                 self._processes.append(RankProcess(rank, self._folder))
                 self._processes[-1].start(self._events)  # Ctrl-C may come while it starts
-            self._ask("join", [(rank, sys.path, self._folder.name) for rank in range(self.size)])
+            for rank, process in enumerate(self._processes):
+                process.ask(frame(("join", rank, self._folder)))
             ports = [answer.port for answer in self._wait_to_start()]
-            self._ask("meet", [(ports, secrets.token_bytes(16), self._store())] * self.size)
+            self._ask(self.size, "meet", ports, secrets.token_bytes(16), self._store())
             problems = [answer.problem for answer in self._wait_to_start()]
         except BaseException:
             end_all(self._processes)
@@ -175,13 +218,15 @@ class World:
             raise TimeoutError(f"the processes of a world had not started after {LOADING:g} s")
         return [answers[rank] for rank in range(self.size)]
 
-    def _ask(self, do, requests):
-        for process, request in zip(self._processes, requests, strict=False):
-            process.ask(do, *request)
+    def _ask(self, ranks, *request):
+        asked = frame(request)
+        for process in self._processes[:ranks]:
+            process.ask(asked)
 
     def _store(self):
         """A path for a group of torch.distributed: each needs a new one."""
-        return None if self._problem else str(Path(self._folder.name) / f"run_{self._runs}")
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)  # who tidies up may have removed it
+        return None if self._problem else os.path.join(self._folder, f"run_{self._runs}")
 
     def _wait(self, ranks, timeout):
         """The answers that come in time, as a dict by rank in the order of their coming.
@@ -199,7 +244,7 @@ class World:
                         late = min(late, monotonic() + FALL_OUT)
             if len(at_barrier) == ranks:
                 at_barrier.clear()
-                self._ask("go", [()] * ranks)
+                self._ask(ranks, "go")
         return answers
 
     def _new_answers(self):
@@ -217,7 +262,7 @@ class World:
         """At which lines these ranks are, as far as they answer."""
         places, late = {}, monotonic() + WHERE
         for rank in ranks:
-            self._processes[rank].ask("where")
+            self._processes[rank].ask(frame(("where",)))
         while len(places) < len(ranks) and monotonic() < late:
             for rank, answer in self._new_answers():
                 if isinstance(answer, Place):
@@ -225,17 +270,18 @@ class World:
         return {rank: str(places.get(rank, "does not answer")) for rank in ranks}
 
     def _show_prints(self):
-        for rank, kept in sorted(self._printed.items()):
-            for line in kept.lines():
-                print(f"rank {rank}: {line}")
-        self._printed.clear()
+        printed, self._printed = self._printed, {}
+        for rank, kept in sorted(printed.items()):
+            for line in kept.text().splitlines():
+                show(f"rank {rank}: {line}")
 
 
 class RankProcess:
     """The process of one rank."""
 
-    def __init__(self, rank: int, folder: TemporaryDirectory):
+    def __init__(self, rank: int, folder: str):
         self.rank, self.folder, self._popen, self._threads = rank, folder, None, []
+        self._requests = SimpleQueue()
 
     def start(self, events: SimpleQueue) -> None:
         """Start the process. What it says is put into a queue of events."""
@@ -246,11 +292,12 @@ class RankProcess:
         self._words = LastWords(self._popen.stderr)
         self._threads.append(self._words.thread)
         self._threads.append(in_thread(read_answers, self._popen.stdout, self.rank, events))
+        # In a thread, too: a large request has to wait until the process reads.
+        self._threads.append(in_thread(write_requests, self._popen.stdin, self._requests))
 
-    def ask(self, *request: Any) -> None:
-        """Send a request, unless the process has ended."""
-        with suppress(OSError, ValueError):
-            write_frame(self._popen.stdin, request)
+    def ask(self, request: bytes) -> None:
+        """Send a frame, and don't wait for it; a process that has ended gets none."""
+        self._requests.put(request)
 
     @property
     def has_ended(self) -> bool:
@@ -270,17 +317,30 @@ class RankProcess:
         """End the process, and what it may have started."""
         if self._popen:
             end_group(self._popen)
-            with suppress(OSError):
-                self._popen.stdin.close()
+        self._requests.put(None)
         for thread in self._threads:
             thread.join(GRACE)
-        self.folder.cleanup()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def end_all(processes: list[RankProcess]) -> None:
     """End these processes, and forget them."""
     while processes:
         processes.pop().kill()
+
+
+def end_own(processes: list[RankProcess], owner: int) -> None:
+    """End these processes, unless this is only a copy, by `fork`, of the one that started them."""
+    if os.getpid() == owner:
+        end_all(processes)
+
+
+def write_requests(pipe, requests):
+    """Write what comes from a queue, up to None."""
+    with suppress(OSError), pipe:
+        while request := requests.get():
+            pipe.write(request)
+            pipe.flush()
 
 
 def read_answers(pipe, rank, events):
@@ -306,10 +366,61 @@ class Kept:
         self.left_out += max(0, len(self.end) + len(text) - KEPT)
         self.end = (self.end + text)[-KEPT:]
 
-    def lines(self) -> list[str]:
+    def text(self) -> str:
         """What was kept, with a line in place of the rest."""
         left_out = f"\n... {self.left_out:,} characters left out ...\n" if self.left_out else ""
-        return (self.begin + left_out + self.end).splitlines()
+        return self.begin + left_out + self.end
+
+
+def shortened(text: str) -> str:
+    """A text, or its beginning and its end."""
+    kept = Kept()
+    kept.add(text)
+    return kept.text()
+
+
+def show(line):
+    """Print a line, also where the console lacks some of its characters, or is closed."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    with suppress(OSError, ValueError):
+        print(line.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def surroundings():
+    """What holds here and has to hold in the processes, too."""
+    device = torch.get_default_device()
+    return {
+        "path": list(sys.path),
+        "folder": os.getcwd(),
+        "gradients": torch.is_grad_enabled(),
+        "dtype": torch.get_default_dtype(),
+        "device": None if device.type == "cpu" else device,
+    }
+
+
+def own_modules():
+    """The files of modules that are loaded here and not installed, and when they were changed."""
+    library = sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")
+    own = {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__dict__", {}).get("__file__") or library[0]
+        is_installed = file.startswith(library) or "-packages" in file
+        if not is_installed and name not in ("__main__", "__mp_main__"):  # those can't be imported
+            own[file] = changed_at(file)
+    return own
+
+
+def changed_at(file):
+    """When a file was changed; None if it is gone."""
+    with suppress(OSError):
+        return os.stat(file).st_mtime_ns
+
+
+def whole(name, number):
+    """This number. TypeError if it is none that can count."""
+    if isinstance(number, bool):
+        raise TypeError(f"{name} must be a whole number, got {number}")
+    return index(number)
 
 
 # Errors -------------------------------------------------------------------------------------
@@ -333,9 +444,9 @@ def failure(answers: dict[int, Any]) -> RankError | None:
     ranks = tuple(sorted(rank for rank, answer in failed.items() if said(answer) == text))
     if len(ranks) > 1:
         text = text.replace("was killed", "were killed", 1)
-    error = RankError(f"{in_list(ranks)} {text}", ranks)
+    error = RankError(f"{in_list(ranks)} {shortened(text)}", ranks)
     if note := first.trace if isinstance(first, Raised) else first.words:
-        error.add_note(f"On rank {ranks[0]}:\n{note.rstrip()}")
+        error.add_note(f"On rank {ranks[0]}:\n{shortened(note.rstrip())}")
     return error
 
 

@@ -183,6 +183,7 @@ REFUSED = {
     "an error": (ValueError("no"), "ValueError"),
     "within": ({"a": [1, (object(),)]}, "object"),
     "a key": ({Colour.RED: 1}, "Colour"),
+    "without content": (torch.ones(2, device="meta"), "a meta tensor"),
     "sparse": (torch.eye(2).to_sparse(), "a tensor of layout torch.sparse_coo"),
 }
 
@@ -192,6 +193,21 @@ def test_what_cannot_be_sent_is_said(value, kind):
     with pytest.raises(TypeError) as caught:
         pack(value)
     assert str(caught.value) == f"{kind} cannot be sent{CAN}"
+
+
+@pytest.mark.filterwarnings("ignore:.*quantized tensor:UserWarning")
+def test_a_quantized_tensor_cannot_be_sent():
+    if not hasattr(torch, "quantize_per_tensor"):
+        pytest.skip("this PyTorch has none any more")
+    tensor = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)
+    with pytest.raises(TypeError, match=r"^a quantized tensor cannot be sent"):
+        pack(tensor)
+
+
+@pytest.mark.filterwarnings("ignore:.*nested tensors is in prototype:UserWarning")
+def test_a_nested_tensor_cannot_be_sent():
+    with pytest.raises(TypeError, match=r"^a nested tensor cannot be sent"):
+        pack(torch.nested.nested_tensor([torch.ones(1), torch.ones(2)]))
 
 
 def test_a_list_within_itself_ends_with_an_error():
