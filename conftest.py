@@ -36,9 +36,9 @@ def pytest_ignore_collect(collection_path):
 def pytest_collection_modifyitems(items):
     """Leave out the notebooks whose framework is not installed; no kernel is started for them.
 
-    One that shows all frameworks is run with those that are there, and its outputs are not
-    compared where something is missing. Where D2LHYBRID_COMPLETE is set, nothing may be left out:
-    they are run and compared, and fail.
+    One that shows all frameworks, or a package that has no wheel for this Python, is run with what
+    is there, and its outputs are not compared where something is missing. Where D2LHYBRID_COMPLETE
+    is set, nothing may be left out: they are run and compared, and fail.
     """
     if os.environ.get("D2LHYBRID_COMPLETE"):
         return
@@ -57,12 +57,15 @@ def pytest_collection_modifyitems(items):
 
 
 def missing_for_comparing(entry):
-    """Why a notebook that shows all frameworks can't show what its page does; '' if it can."""
+    """Why a notebook can't show what its page does; '' if it can.
+
+    The packages of requirements.txt are missing only where a Python has no wheel of them. A
+    command counts for a notebook that shows all frameworks.
+    """
     others = course.needed("compared_with", [entry])
-    if not others:
-        return ""
     missing = [name for name in others + course.needed("packages", [entry]) if not find_spec(name)]
-    missing += [name for name in course.needed("commands", [entry]) if not shutil.which(name)]
+    if others:
+        missing += [name for name in course.needed("commands", [entry]) if not shutil.which(name)]
     are = "is" if len(missing) == 1 else "are"
     return f"{', '.join(missing)} {are} not installed" if missing else ""
 

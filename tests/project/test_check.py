@@ -206,12 +206,11 @@ NEEDS = {
         (["here", "package"], "no_package is not installed"),
         (["command", "here"], "no-command is not installed"),
         (["not here", "package", "command"], "no_such, nor_this, no_package, no-command are not "),
-        (["package", "command"], ""),  # of such a notebook all outputs are compared
+        (["package", "command"], "no_package is not installed"),
+        (["command"], ""),  # of such a notebook all outputs are compared
     ],
 )
-def test_what_compares_all_frameworks_is_not_compared_where_something_is_missing(
-    monkeypatch, needs, missing
-):
+def test_a_notebook_is_not_compared_where_what_it_shows_is_missing(monkeypatch, needs, missing):
     monkeypatch.setattr(course, "manifest", lambda: {"needs": NEEDS})
     monkeypatch.setattr(shutil, "which", lambda name: "/bin/this" if name == "this" else None)
     found = conftest.missing_for_comparing({"needs": needs})

@@ -150,8 +150,8 @@ def test_start_here_lists_the_parts_and_notebooks_in_order():
     text = prose(START).partition("\n## The map\n")[2].partition("\n## How")[0]
     listed = re.findall(r"^### (.+)$|^- (\d\d) \[.+\]\((.+)\):", text, re.MULTILINE)
     expected = []
-    for part in MANIFEST["parts"][1:]:
-        expected.append((part["title"][LANGUAGE], "", ""))
+    for number, part in enumerate(MANIFEST["parts"][1:], 1):
+        expected.append((f"Part {number}: {part['title'][LANGUAGE]}", "", ""))
         names = [entry["name"] for entry in part["notebooks"]]
         expected += [("", name[:2], f"{name}.ipynb") for name in names]
     assert listed == expected
