@@ -1,12 +1,13 @@
 """All-reduce: the tensors of all ranks are added up, and each rank gets the sum.
 
 Explained in notebook 19. Each function gets a rank's own `Comm` and its own tensor, which stays as
-it is, and returns the sum. All ranks call the same one, with tensors of one shape. Every rank gets
-the same bits. For n ranks and tensors of S bytes they send:
+it is, and returns the sum, without a gradient. All ranks call the same one, with tensors of equally
+many elements (or else it fails); the sum has the shape of the rank's own. Every rank gets the same
+bits. For n ranks and tensors of S bytes they send:
 
                         messages     bytes, the busiest rank     rounds
     star                2(n-1)       (n-1) S                     2(n-1)
-    tree                2(n-1)       log2(n) S                   2 log2(n)
+    tree                2(n-1)       ceil(log2(n)) S             2 ceil(log2(n))
     halving_doubling    2n log2(n)   2(n-1)/n S                  2 log2(n)
     ring                2n(n-1)      2(n-1)/n S                  2(n-1)
 """
@@ -23,7 +24,7 @@ def ring_steps(comm: Comm, x: torch.Tensor) -> Iterator[torch.Tensor]:
 
     In the first half each rank adds what it receives to its own, and in the second it copies it.
     """
-    total = x.flatten().clone()
+    total = x.detach().flatten().clone()
     chunks = total.tensor_split(comm.size)
     left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
     yield total.view_as(x)
@@ -49,15 +50,15 @@ def ring(comm: Comm, x: torch.Tensor) -> torch.Tensor:
 
 def star(comm: Comm, x: torch.Tensor) -> torch.Tensor:
     """The sum over all ranks, in their order: rank 0 receives all, adds, and sends all the sum."""
+    total = x.detach().flatten().clone()
     if comm.rank > 0:
-        comm.send(x, 0)
-        return comm.receive(0)
-    total = x.clone()
+        comm.send(total, 0)
+        return comm.receive(0).view_as(x)
     for rank in range(1, comm.size):
         total += comm.receive(rank)
     for rank in range(1, comm.size):
         comm.isend(total, rank)
-    return total
+    return total.view_as(x)
 
 
 def tree(comm: Comm, x: torch.Tensor) -> torch.Tensor:
@@ -66,7 +67,7 @@ def tree(comm: Comm, x: torch.Tensor) -> torch.Tensor:
     For any number of ranks; R. Thakur, R. Rabenseifner and W. Gropp describe it and its rivals in
     Optimization of collective communication operations in MPICH (2005).
     """
-    total, distance = x.clone(), 1
+    total, distance = x.detach().flatten().clone(), 1
     while distance < comm.size and comm.rank % (2 * distance) == 0:
         if comm.rank + distance < comm.size:
             total += comm.receive(comm.rank + distance)
@@ -78,7 +79,7 @@ def tree(comm: Comm, x: torch.Tensor) -> torch.Tensor:
         distance //= 2
         if comm.rank + distance < comm.size:
             comm.isend(total, comm.rank + distance)
-    return total
+    return total.view_as(x)
 
 
 def halving_doubling(comm: Comm, x: torch.Tensor) -> torch.Tensor:
@@ -89,7 +90,7 @@ def halving_doubling(comm: Comm, x: torch.Tensor) -> torch.Tensor:
     """
     if comm.size & (comm.size - 1):
         raise ValueError(f"halving needs 2, 4, 8, 16 ... ranks, got {comm.size}")
-    total = x.flatten().clone()
+    total = x.detach().flatten().clone()
     mine, exchanged, distance = total, [], comm.size // 2
     while distance:
         peer = comm.rank ^ distance

@@ -36,6 +36,7 @@ BURST = 2 * (MTU + 14)  # bytes that may leave at once after a pause; 14 for Eth
 QUEUE = 2**22  # bytes that may wait to leave
 PORT = 29500  # the hosts are new, so it is free
 MOST_RATE = 1000  # Mbit/s: more is too much for Python
+TIME_LIMIT = 30.0  # seconds for a command that makes, sets up or ends a host: it takes milliseconds
 GRACE = 2.0  # seconds in which the other host may say what it has noticed
 
 # What torchrun and its processes need to know, or are not to say, on hosts such as these.
@@ -65,6 +66,9 @@ def main(arguments: list[str] | None = None) -> None:
                 print(f"{host.name}: {shlex.join(['torchrun', *words])}", flush=True)
                 python = [sys.executable, "-m", "torch.distributed.run"]  # which is torchrun
                 host.start([*python, *words], environment)
+            # in each step a sum may be that much faster than rate and delay say
+            ahead = 8e-3 * BURST / options.rate
+            print(f"link: after a pause, {BURST} bytes leave at once ({ahead:.2f} ms)", flush=True)
             run(hosts, options.delay)
     except HostsError as error:
         sys.exit(f"emulated_hosts: {error}")
@@ -136,8 +140,8 @@ def what_is_missing() -> str | None:
     except OSError as error:
         return f"this system makes no TAP device ({TUN}: {error.strerror})"
     words = ["unshare", "--net", "--pid", "--fork", *limit_rate("lo", 1)]
-    tried = subprocess.run(words, capture_output=True, text=True, check=False)
-    return f"this system makes no such hosts: {last_line(tried)}" if tried.returncode else None
+    problem = tried(words)
+    return f"this system makes no such hosts: {problem}" if problem else None
 
 
 @contextmanager
@@ -171,7 +175,9 @@ class Host:
             start_new_session=True,
         )
         try:
-            self._first.stdout.readline()
+            if not select([self._first.stdout], [], [], TIME_LIMIT)[0]:
+                raise HostsError(f"{self.name}: unshare has not begun within {TIME_LIMIT:g} s")
+            self._first.stdout.readline()  # empty if unshare has failed; the next command says so
             done(["ip", "link", "set", device, "netns", str(self._first.pid), "name", "eth0"])
             for words in (
                 "ip link set lo up",
@@ -197,7 +203,11 @@ class Host:
         self._first.stdin.close()
         self._first.stdout.close()
         for process in (self._first, *self.started):
-            process.wait()
+            try:
+                process.wait(TIME_LIMIT)
+            except subprocess.TimeoutExpired:  # unshare takes the host with it (--kill-child)
+                process.kill()
+                process.wait(TIME_LIMIT)
 
     def _inside(self, words):
         """A command that runs another one on this host."""
@@ -218,13 +228,21 @@ def limit_rate(device: str, rate: float) -> list[str]:
 
 def done(words):
     """Run a command that must not fail."""
-    tried = subprocess.run(words, capture_output=True, text=True, check=False)
-    if tried.returncode:
-        raise HostsError(f"{shlex.join(words)}: {last_line(tried)}")
+    if problem := tried(words):
+        raise HostsError(f"{shlex.join(words)}: {problem}")
 
 
-def last_line(tried):
-    return (tried.stderr.strip().splitlines() or [f"exit code {tried.returncode}"])[-1]
+def tried(words: list[str]) -> str | None:
+    """Run a command; in one line what went wrong, or None."""
+    try:
+        ended = subprocess.run(
+            words, capture_output=True, text=True, check=False, timeout=TIME_LIMIT
+        )
+    except subprocess.TimeoutExpired:
+        return f"no end within {TIME_LIMIT:g} s"
+    if ended.returncode == 0:
+        return None
+    return (ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1]
 
 
 # The link -----------------------------------------------------------------------------------

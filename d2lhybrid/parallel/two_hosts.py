@@ -12,13 +12,17 @@ On two machines, the same file and one command on each, with the address of the 
     torchrun --nnodes 2 --node-rank 1 --nproc-per-node 1 \\
         --master-addr 10.0.0.1 --master-port 29500 two_hosts.py
 
+Only on a network that you trust: torchrun and the processes listen at all addresses, ask for no
+password, and run what they are told. A firewall opens their ports between these two machines, and
+for nobody else.
+
 Where a host has several networks, or its own name means the loopback, `GLOO_SOCKET_IFNAME=eth0`
 (with GPUs `NCCL_SOCKET_IFNAME`) names the right one. `emulated_hosts` runs these two commands on
 one machine. Where each process can have a GPU, the sums are NCCL's; or else they are gloo's.
 
 With `--rate` and `--delay`, the link's, a prediction stands beside what is measured: the ring's,
-with the delay as alpha. With gloo, alpha is rather two delays: before a message leaves, the
-receiver has to announce that it waits for it.
+with the delay as alpha. With gloo, alpha is two delays: before a message leaves, the receiver has
+to announce that it waits for it.
 """
 
 import argparse
@@ -77,9 +81,7 @@ def training(steps: int, device: torch.device) -> bool:
     ranks = dist.get_world_size()
     together = trained(steps, device, dist.get_rank(), ranks, batch=ranks * SHARD)
     alone = trained(steps, device, 0, 1, batch=ranks * SHARD)
-    everyone = [torch.empty_like(together) for _ in range(ranks)]
-    dist.all_gather(everyone, together)
-    same = all(torch.equal(bits(one), bits(together)) for one in everyone)
+    same = same_everywhere(together)
     difference = ((together - alone).abs().max() / alone.abs().max()).item()
     say(
         f"processes: {ranks}, with {dist.get_backend()}; {len(alone):,} parameters, {steps} steps",
@@ -107,6 +109,15 @@ def trained(steps: int, device: torch.device, rank: int, ranks: int, batch: int)
     return parameters_to_vector(net.parameters()).detach()
 
 
+def same_everywhere(vector: torch.Tensor) -> bool:
+    """Whether all processes have the bits of rank 0; each needs room for one copy, not for all."""
+    first = vector.clone()
+    dist.broadcast(first, 0)
+    same = torch.tensor(int(torch.equal(bits(first), bits(vector))), device=vector.device)
+    dist.all_reduce(same, dist.ReduceOp.MIN)
+    return bool(same)
+
+
 def bits(vector: torch.Tensor) -> torch.Tensor:
     """The bits of float32 numbers, as whole numbers."""
     return vector.view(torch.int32)
@@ -125,14 +136,24 @@ def timing(options: argparse.Namespace, device: torch.device) -> None:
     alpha, beta = fitted(first, times[first], last, times[last], ranks)
     models = {"fitted": (alpha, beta)}
     if options.rate is not None:
-        models = {"predicted": of_link(options.rate, options.delay)} | models
+        delays = 2 if dist.get_backend() == "gloo" else 1  # see this file's first lines
+        models = {"predicted": of_link(options.rate, delays * options.delay)} | models
     say("", f"milliseconds of an all-reduce, the median of {options.repeats}")
+    if options.rate is not None:
+        say(f"predicted: alpha is {delays} x {options.delay:g} ms, rate {options.rate:g} Mbit/s")
     say(f"{'bytes':>12}{'measured':>12}" + "".join(f"{name:>12}" for name in models))
     for size, seconds in times.items():
         row = [seconds, *(ring_seconds(size, ranks, *model) for model in models.values())]
         say(f"{size:>12,}" + "".join(f"{1e3 * each:>12.2f}" for each in row))
-    rate = f"{8e-6 / beta:.3g} Mbit/s" if beta > 0 else "none"
-    say(f"fitted to the smallest and the largest: alpha {1e3 * alpha:.2f} ms, rate {rate}")
+    say(f"fitted to the smallest and the largest: alpha {1e3 * alpha:.2f} ms, rate {rate_of(beta)}")
+
+
+def rate_of(beta: float) -> str:
+    """The rate in words, for seconds per byte; noise can make these zero or less."""
+    if beta <= 0:
+        return "none"
+    rate = 8e-6 / beta
+    return f"{rate:.3g} Mbit/s" if rate < 999.5 else f"{rate / 1000:.3g} Gbit/s"
 
 
 def seconds_of_sum(size: int, repeats: int, device: torch.device) -> float:
@@ -162,9 +183,9 @@ def fitted(size: int, seconds: float, larger: int, longer: float, ranks: int) ->
     return seconds / steps - beta * size / ranks, beta
 
 
-def of_link(rate: float, delay: float) -> tuple:
+def of_link(rate: float, alpha: float) -> tuple:
     """Alpha in seconds and beta in seconds per byte, of a link's Mbit/s and milliseconds."""
-    return 1e-3 * delay, 8e-6 / rate
+    return 1e-3 * alpha, 8e-6 / rate
 
 
 # Arguments ----------------------------------------------------------------------------------

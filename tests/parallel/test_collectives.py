@@ -1,7 +1,7 @@
 """Whether all-reduce adds up, sends what its table says, and gives each rank the same bits."""
 
 from concurrent.futures import ThreadPoolExecutor
-from math import log2
+from math import ceil, log2
 from queue import SimpleQueue
 
 import pytest
@@ -116,3 +116,28 @@ def test_the_steps_of_a_ring_are_the_states_of_one_tensor():
 def test_halving_says_for_which_numbers_of_ranks_it_is():
     with pytest.raises(ValueError, match=r"2, 4, 8, 16 .* ranks, got 3"):
         run(halving_doubling, [torch.ones(3)] * 3)
+
+
+@pytest.mark.parametrize("n", [3, 5, 6])
+def test_a_tree_of_any_size_sends_what_the_table_says(n):
+    x = torch.ones(64)
+    results, sent = run(tree, [x] * n)
+    by_rank = [sum(size for source, _, size in sent if source == rank) for rank in range(n)]
+    assert all(torch.equal(result, n * x) for result in results)
+    assert len(sent) == 2 * (n - 1)
+    assert max(by_rank) == ceil(log2(n)) * x.nbytes
+
+
+@pytest.mark.parametrize("function", ALL)
+def test_a_sum_has_no_gradient_for_it_would_not_know_of_the_other_ranks(function):
+    results, _ = run(function, [torch.ones(4, requires_grad=True) for _ in range(4)])
+    assert [result.requires_grad for result in results] == [False] * 4
+    assert all(torch.equal(result, torch.full((4,), 4.0)) for result in results)
+
+
+@pytest.mark.parametrize("function", ALL)
+def test_each_rank_gets_the_sum_in_its_own_shape(function):
+    shapes = (8,), (2, 4), (4, 2), (8, 1)
+    results, _ = run(function, [torch.ones(shape) for shape in shapes])
+    assert [tuple(result.shape) for result in results] == [*shapes]
+    assert all((result == 4).all() for result in results)

@@ -95,6 +95,8 @@ def test_two_hosts_train_alike_and_no_faster_than_the_link_allows(mark):
         ("1", "1"),
     ]
     assert "processes: 2, with gloo;" in printed
+    assert f"link: after a pause, {BURST} bytes leave at once" in printed
+    assert "predicted: alpha is 2 x 10 ms, rate 20 Mbit/s" in printed
     assert "all processes end with the same bits: True" in printed
     difference = re.search("largest difference .*: (.*)", printed)[1]
     assert float(difference) < two_hosts.ROUNDING
@@ -261,8 +263,8 @@ def test_one_process_has_nothing_to_send(one_process, capsys):
 @gloo
 @pytest.mark.parametrize("wrong", ["bits", "values"])
 def test_wrong_training_is_said_and_is_the_exit_code(one_process, monkeypatch, capsys, wrong):
-    if wrong == "bits":  # another process ends with -0 for 0, or one bit more
-        monkeypatch.setattr(dist, "all_gather", lambda all, own: all[0].copy_(own).sub_(1e-6))
+    if wrong == "bits":  # rank 0 ends with -0 for 0, or one bit more
+        monkeypatch.setattr(dist, "broadcast", lambda first, source: first.sub_(1e-6))
     else:
         results = [torch.ones(3), torch.ones(3) + 1e-4]
         monkeypatch.setattr(two_hosts, "trained", lambda *a, **k: results.pop())
@@ -418,3 +420,32 @@ def test_what_is_missing_is_said_in_one_line(monkeypatch, lacking, problem):
         emulated_hosts.main([])
     assert ending.value.code.startswith(f"emulated_hosts: {problem}")
     assert "\n" not in ending.value.code
+
+
+@pytest.mark.parametrize(
+    ("beta", "words"),
+    [(8e-8, "100 Mbit/s"), (8e-9, "1 Gbit/s"), (6.1e-10, "13.1 Gbit/s"), (0, "none"), (-1, "none")],
+)
+def test_a_rate_in_words(beta, words):
+    assert two_hosts.rate_of(beta) == words
+
+
+def test_a_command_that_never_ends_is_said(monkeypatch):
+    monkeypatch.setattr(emulated_hosts, "TIME_LIMIT", 0.2)
+    with pytest.raises(HostsError, match=r"no end within 0\.2 s"):
+        emulated_hosts.done(["sleep", "60"])
+
+
+def test_a_command_says_in_one_line_how_it_failed():
+    assert emulated_hosts.tried(["true"]) is None
+    assert emulated_hosts.tried(["false"]) == "exit code 1"
+
+
+def test_an_unshare_that_hangs_ends_with_a_message(mark, monkeypatch, tmp_path):
+    false_unshare = tmp_path / "unshare"
+    false_unshare.write_text("#!/bin/sh\nexec sleep 60\n")
+    false_unshare.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(emulated_hosts, "TIME_LIMIT", 0.3)
+    with pytest.raises(HostsError, match="host 0: unshare has not begun"):
+        emulated_hosts.Host(0, 100)
