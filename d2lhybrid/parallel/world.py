@@ -152,10 +152,10 @@ class World:
                 raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds!r}")
         sources, packed = Sources.of(function), pack(args)
         self._replace_processes()
-        self._runs, self.messages = self._runs + 1, []
         limit = min(timeout, LONGEST) + LOADING  # for gloo: we want to be the first to notice
         request = sources, packed, surroundings(), ranks, threads, alpha, beta, limit
         try:
+            self._runs, self.messages = self._runs + 1, []
             self._ask(ranks, "run", self._runs, *request, self._store())
             answers = self._wait(ranks, timeout)
             late = [rank for rank in range(ranks) if rank not in answers]
