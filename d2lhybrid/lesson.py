@@ -8,6 +8,8 @@ import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 
@@ -92,6 +94,10 @@ def plain(value):
         value = value.tolist()
     if isinstance(value, (tuple, range)):
         return list(value)
+    if isinstance(value, (set, frozenset)):
+        return {plain(one) if isinstance(one, str) else one for one in value}
+    if isinstance(value, (Fraction, Decimal)):
+        return float(value)
     return value.casefold() if isinstance(value, str) else value
 
 
