@@ -89,9 +89,11 @@ def same(value, truth):
 
 def plain(value):
     """A value without what does not count: its kind of sequence, its capitals."""
-    # A tensor, an array, or a number of theirs; a class has the method, too.
-    if hasattr(value, "tolist") and not isinstance(value, type):
-        value = value.tolist()
+    if not isinstance(value, type):  # a class has the methods of its tensors, too
+        if hasattr(value, "numpy") and not hasattr(value, "tolist"):
+            value = value.numpy()  # TensorFlow
+        if hasattr(value, "tolist"):
+            value = value.tolist()
     if isinstance(value, (tuple, range)):
         return list(value)
     if isinstance(value, (set, frozenset)):
