@@ -90,8 +90,8 @@ def same(value, truth):
 def plain(value):
     """A value without what does not count: its kind of sequence, its capitals."""
     if not isinstance(value, type):  # a class has the methods of its tensors, too
-        if hasattr(value, "numpy") and not hasattr(value, "tolist"):
-            value = value.numpy()  # TensorFlow
+        if hasattr(value, "__array__") and not hasattr(value, "tolist"):
+            value = value.__array__()  # TensorFlow's have only this
         if hasattr(value, "tolist"):
             value = value.tolist()
     if isinstance(value, (tuple, range)):
