@@ -16,7 +16,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from notebook_rules import ROOT, assigned, section, text_of, tree_of
 
-SECONDS = 120  # the most that a cell may take, on a busy machine, too
+SECONDS = 300  # the most that a cell may take, on a busy machine, too
 
 
 def pytest_collect_file(file_path, parent):

@@ -705,7 +705,7 @@ with World(1) as world:
 """
     package = str(Path(module.__file__).parents[2])
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code],
         env=os.environ | {"PYTHONPATH": package},
         capture_output=True,
         text=True,
