@@ -286,6 +286,9 @@ class RankProcess:
     def start(self, events: SimpleQueue) -> None:
         """Start the process. What it says is put into a queue of events."""
         variables = dict.fromkeys(THREADS, "1")
+        # Threads that wait for each other actively take the cores from those that they wait for:
+        # on a busy machine a step of training took a hundred times as long.
+        variables["OMP_WAIT_POLICY"] = os.environ.get("OMP_WAIT_POLICY", "PASSIVE")
         if sys.platform in LOOPBACK:
             variables["GLOO_SOCKET_IFNAME"] = LOOPBACK[sys.platform]
         self._popen = start_python(sys.executable, "d2lhybrid.parallel.rank", variables)

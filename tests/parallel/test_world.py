@@ -687,6 +687,17 @@ def test_the_folder_may_be_removed_while_nothing_runs(world):
     assert world._processes == before
 
 
+def waiting_policy(comm):
+    return os.environ["OMP_WAIT_POLICY"]
+
+
+def test_threads_that_wait_use_no_core(world, monkeypatch):
+    assert world.run(waiting_policy, ranks=1) == ["PASSIVE"]
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")  # who has decided otherwise is heard
+    with World(1) as other:
+        assert other.run(waiting_policy) == ["ACTIVE"]
+
+
 @posix
 def test_a_copy_of_our_process_ends_no_rank_and_uses_none(world):
     code = """
