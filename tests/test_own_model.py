@@ -19,10 +19,10 @@ ROOT = Path(__file__).parents[1]
 QUICK = ["--launches", "6", "--time-limit", "0.06"]
 TWO = """
 def slow():
-    return lambda: sum(range(3000)) and None
+    return lambda: sum(range(30000)) and None
 
 def quick():
-    return lambda: sum(range(300)) and None
+    return lambda: sum(range(30)) and None
 """
 RULE = (
     "; every `def` at the top level of the file builds one candidate, unless it has parameters or "
