@@ -18,17 +18,24 @@ import pytest
 from nbval.plugin import IPyNbCell
 from PIL import Image, ImageChops
 
-import course
+from d2lhybrid import available_cores
+from tools import manifest
+from tools.checking import slowest, verdict
 
 ENVIRONMENT = {}  # of the notebooks' kernels
 NOT_COMPARED = "run, but not compared"
 OF_PROGRAMS = r"plot_(data_flow|tree|pipeline|published)\(|graph\.plot\("
 
 
+def pytest_xdist_auto_num_workers():
+    """One process more than there are cores, since many tests wait: for a process, for a clock."""
+    return available_cores() + 1
+
+
 def pytest_ignore_collect(collection_path):
     # A reader's own notebooks are not part of the check. One that is named on the command line is
     # run all the same, because pytest does not ask about it here.
-    own = {path.name for path in course.course_notebooks()}
+    own = {path.name for path in manifest.notebooks()}
     if collection_path.suffix == ".ipynb" and collection_path.name not in own:
         return True
 
@@ -37,14 +44,14 @@ def pytest_collection_modifyitems(items):
     """Leave out the notebooks whose framework is not installed; no kernel is started for them.
 
     One that shows all frameworks, or a package that has no wheel for this Python, is run with what
-    is there, and its outputs are not compared where something is missing. Where D2LHYBRID_COMPLETE
+    is there, and its outputs are not compared where something is missing. Where D2LHYBRID_NO_SKIPS
     is set, nothing may be left out: they are run and compared, and fail.
     """
-    if os.environ.get("D2LHYBRID_COMPLETE"):
+    if os.environ.get("D2LHYBRID_NO_SKIPS"):
         return
-    for entry, path in zip(course.course_entries(), course.course_notebooks(), strict=True):
+    for entry, path in zip(manifest.entries(), manifest.notebooks(), strict=True):
         cells = [item for item in items if item.path == path]
-        for name in course.needed("frameworks", [entry]):
+        for name in manifest.needed("frameworks", [entry]):
             if not find_spec(name):
                 left_out = pytest.mark.skip(reason=f"{name} is not installed")
                 for cell in cells:
@@ -62,10 +69,12 @@ def missing_for_comparing(entry):
     The packages of requirements.txt are missing only where a Python has no wheel of them. A
     command counts for a notebook that shows all frameworks.
     """
-    others = course.needed("compared_with", [entry])
-    missing = [name for name in others + course.needed("packages", [entry]) if not find_spec(name)]
+    others = manifest.needed("compared_with", [entry])
+    missing = [
+        name for name in others + manifest.needed("packages", [entry]) if not find_spec(name)
+    ]
     if others:
-        missing += [name for name in course.needed("commands", [entry]) if not shutil.which(name)]
+        missing += [name for name in manifest.needed("commands", [entry]) if not shutil.which(name)]
     are = "is" if len(missing) == 1 else "are"
     return f"{', '.join(missing)} {are} not installed" if missing else ""
 
@@ -81,6 +90,7 @@ def pytest_configure(config):
     for name in ("MPLBACKEND", "PYTHONWARNINGS", "PYTHONSTARTUP", "JPY_SESSION_NAME"):
         os.environ.pop(name, None)
     ENVIRONMENT.update(os.environ)
+    ENVIRONMENT["D2LHYBRID_TIME_LIMIT"] = "0.3"  # of a comparison: figures are not compared
     ENVIRONMENT.pop("PYTEST_CURRENT_TEST", None)  # there is one if a test has started us
 
 
@@ -100,6 +110,9 @@ def pytest_unconfigure(config):
         if ".ipynb::" in one.nodeid:
             left_out[notebook_of(one)] = one.longrepr[2]
     failed = [one.nodeid for one in reports]
+    took = [one for ones in reporter.stats.values() for one in ones if hasattr(one, "duration")]
+    if took:
+        print(slowest([(one.nodeid, one.duration) for one in took]))
     print(verdict(status, failed, config.invocation_params.args, left_out))
 
 
@@ -110,28 +123,6 @@ def notebook_of(report):
 
 def pytest_sessionfinish(session, exitstatus):
     session.config.exit_status = exitstatus
-
-
-def verdict(status, failed, arguments, left_out):
-    """The last line of a check: `ready`, or the notebooks and tests that failed.
-
-    `left_out` says of each notebook that was left out, or was not compared, why.
-    """
-    if status == pytest.ExitCode.OK:
-        ready = "ready, as far as was asked" if arguments else "ready"
-        reasons = [f"{name} ({why.removeprefix('Skipped: ')})" for name, why in left_out.items()]
-        return f"{ready}, but for {'; '.join(sorted(reasons))}" if reasons else ready
-    places = {}
-    for one in failed:  # such as "notebooks/04_torchscript.ipynb::Cell 7"
-        file, _, test = one.partition("::")
-        about = re.search(r"\[(\d\d_\w+)-(\w+)\]", test)  # a rule, and the notebook that broke it
-        place, test = about.groups() if about else (file.rpartition("/")[2], test)
-        places.setdefault(place.removesuffix(".ipynb"), []).append(test)
-    where = []
-    for file, (first, *more) in places.items():
-        where.append(f"{file} ({first} and {len(more)} more)" if more else f"{file} ({first})")
-    where = "; ".join(where).replace(" ()", "")
-    return f"not ready: {where or 'see above'}"
 
 
 def say_both_outputs(cell, kind, page, machine):

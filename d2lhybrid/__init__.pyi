@@ -1,7 +1,9 @@
-"""The public names, for editors: `__init__.py` loads each when it is first used."""
+"""The public names, for editors. `python3 course.py api` writes this."""
 
-from .bench import compare_ways as compare_ways
-from .book import (
+from .cli.ways import (
+    compare_ways as compare_ways,
+)
+from .d2l_book import (
     Benchmark as Benchmark,
     Timer as Timer,
     cpu as cpu,
@@ -10,16 +12,13 @@ from .book import (
     try_all_gpus as try_all_gpus,
     try_gpu as try_gpu,
 )
-from .dataflow import data_flow as data_flow
 from .frameworks import (
     FrameworkNotFound as FrameworkNotFound,
     import_framework as import_framework,
     synchronize as synchronize,
 )
-from .frameworks.pytorch import reset_compiler as reset_compiler
-from .hardware import (
-    cache_sizes as cache_sizes,
-    measured_latencies as measured_latencies,
+from .frameworks.pytorch import (
+    reset_compiler as reset_compiler,
 )
 from .hybrid.codegen import (
     PRELUDE as PRELUDE,
@@ -27,12 +26,16 @@ from .hybrid.codegen import (
     python_function as python_function,
     python_source as python_source,
 )
-from .hybrid.compiler import hybridize as hybridize
+from .hybrid.compiler import (
+    hybridize as hybridize,
+)
 from .hybrid.graph import (
     Graph as Graph,
     Node as Node,
 )
-from .hybrid.guard import GUARD_SOURCE as GUARD_SOURCE
+from .hybrid.guard import (
+    GUARD_SOURCE as GUARD_SOURCE,
+)
 from .hybrid.operations import (
     OPERATIONS as OPERATIONS,
     UnsupportedOperation as UnsupportedOperation,
@@ -45,100 +48,87 @@ from .hybrid.recorder import (
     RecordingError as RecordingError,
     trace as trace,
 )
-from .hybrid.toolchain import (
-    CompilationFailed as CompilationFailed,
-    CompilerNotFound as CompilerNotFound,
-    compiler_flags as compiler_flags,
-    find_compiler as find_compiler,
-    load_library as load_library,
-)
 from .lesson import (
     check as check,
     muted as muted,
     needs as needs,
     raises as raises,
 )
-from .limits import (
+from .machine.caches import (
+    cache_sizes as cache_sizes,
+    measured_latencies as measured_latencies,
+)
+from .machine.limits import (
     c_loop as c_loop,
     reading as reading,
 )
-from .measure.agreement import difference as difference
+from .measure.agreement import (
+    difference as difference,
+)
 from .measure.candidates import (
     CandidateError as CandidateError,
     own_process as own_process,
     recipe as recipe,
     repeated as repeated,
 )
-from .measure.comparison import compare as compare
-from .measure.machine import available_cores as available_cores
-from .measure.processes import started as started
-from .measure.results import Comparison as Comparison
+from .measure.comparison import (
+    compare as compare,
+)
+from .measure.measured_on import (
+    available_cores as available_cores,
+)
+from .measure.processes import (
+    started as started,
+)
+from .measure.results import (
+    Comparison as Comparison,
+)
 from .measure.sweeps import (
     Sweep as Sweep,
     sweep as sweep,
 )
-from .nets import get_net as get_net
-from .parallel.collectives import (
-    halving_doubling as halving_doubling,
-    ring as ring,
-    star as star,
-    tree as tree,
+from .nets import (
+    get_net as get_net,
 )
-from .parallel.comm import (
-    Comm as Comm,
-    Message as Message,
-    PeerLost as PeerLost,
-)
-from .parallel.gate import Gate as Gate
-from .parallel.link import Link as Link
-from .parallel.log import (
-    Log as Log,
-    Span as Span,
-)
-from .parallel.schedule import (
-    list_schedule as list_schedule,
-    longest_path as longest_path,
-    makespan as makespan,
-)
-from .parallel.scheduler import run_parallel as run_parallel
-from .parallel.world import (
-    RankError as RankError,
-    World as World,
-)
-from .plot import (
-    plot_break_even as plot_break_even,
-    plot_chunks as plot_chunks,
+from .plot.curves import (
     plot_curves as plot_curves,
+)
+from .plot.flow import (
     plot_data_flow as plot_data_flow,
-    plot_distribution as plot_distribution,
-    plot_grouped_times as plot_grouped_times,
+    plot_pipeline as plot_pipeline,
+    plot_stages as plot_stages,
+)
+from .plot.lanes import (
     plot_lanes as plot_lanes,
-    plot_latencies as plot_latencies,
+)
+from .plot.outcomes import (
+    plot_chunks as plot_chunks,
     plot_measures as plot_measures,
     plot_outcomes as plot_outcomes,
-    plot_over_time as plot_over_time,
+)
+from .plot.roofline import (
+    plot_roofline as plot_roofline,
+)
+from .plot.speedups import (
     plot_pairs as plot_pairs,
-    plot_pipeline as plot_pipeline,
     plot_published as plot_published,
     plot_ratios as plot_ratios,
-    plot_roofline as plot_roofline,
+)
+from .plot.steps import (
+    plot_steps as plot_steps,
+)
+from .plot.times import (
+    plot_break_even as plot_break_even,
+    plot_distribution as plot_distribution,
+    plot_grouped_times as plot_grouped_times,
+    plot_latencies as plot_latencies,
+    plot_over_time as plot_over_time,
     plot_scatter as plot_scatter,
     plot_shares as plot_shares,
-    plot_stages as plot_stages,
-    plot_steps as plot_steps,
     plot_times as plot_times,
-    plot_tree as plot_tree,
 )
-from .program import (
-    as_text as as_text,
-    drop_unused_text as drop_unused_text,
-    fold_constants_text as fold_constants_text,
-    free_after_last_use as free_after_last_use,
-    inline as inline,
-    names_in as names_in,
-    run_program as run_program,
-    straight_line as straight_line,
-    substitute as substitute,
+from .plot.trees import (
+    plot_tree as plot_tree,
 )
 from .side_by_side import (
     ask_frameworks as ask_frameworks,
@@ -152,6 +142,60 @@ from .side_by_side import (
 from .tables import (
     Column as Column,
     Table as Table,
+)
+from .text.dataflow import (
+    data_flow as data_flow,
+)
+from .text.program import (
+    as_text as as_text,
+    drop_unused_text as drop_unused_text,
+    fold_constants_text as fold_constants_text,
+    free_after_last_use as free_after_last_use,
+    inline as inline,
+    names_in as names_in,
+    run_program as run_program,
+    straight_line as straight_line,
+    substitute as substitute,
+)
+from .threads.gate import (
+    Gate as Gate,
+)
+from .threads.link import (
+    Link as Link,
+)
+from .threads.log import (
+    Log as Log,
+    Span as Span,
+)
+from .threads.plan import (
+    list_schedule as list_schedule,
+    longest_path as longest_path,
+    makespan as makespan,
+)
+from .threads.run_graph import (
+    run_parallel as run_parallel,
+)
+from .toolchain import (
+    CompilationFailed as CompilationFailed,
+    CompilerNotFound as CompilerNotFound,
+    compiler_flags as compiler_flags,
+    find_compiler as find_compiler,
+    load_library as load_library,
+)
+from .world.collectives import (
+    halving_doubling as halving_doubling,
+    ring as ring,
+    star as star,
+    tree as tree,
+)
+from .world.comm import (
+    Comm as Comm,
+    Message as Message,
+    PeerLost as PeerLost,
+)
+from .world.world import (
+    RankError as RankError,
+    World as World,
 )
 
 __version__: str

@@ -1,4 +1,13 @@
-"""What a lesson needs: errors made on purpose, checked answers, sections that can be left out."""
+"""What a lesson needs: errors made on purpose, checked answers, sections that can be left out.
+
+>>> with raises(TypeError):
+...     1 + "1"
+TypeError: unsupported operand type(s) for +: 'int' and 'str'
+>>> check(3 * 4, 12)
+right
+>>> check(..., 12)
+not yet
+"""
 
 import io
 import logging
@@ -119,7 +128,11 @@ def needs(there: Any, what: str) -> bool:
 
 @contextmanager
 def muted():
-    """A block without the reports and warnings of compilers and exporters."""
+    """A block without the reports and warnings of compilers and exporters.
+
+    Python's output, warnings and log records of the whole process are held back meanwhile. Errors
+    pass through, and what a library written in C prints is still shown.
+    """
     before = logging.root.manager.disable  # one of these may stand in another
     logging.disable(max(before, logging.WARNING))
     try:

@@ -1,24 +1,38 @@
 """A checkout of the course, as the tests of its commands need it."""
 
-import importlib.util
+import importlib
 import shutil
+import sys
 
 from notebook_rules import ROOT
 
-import course
+from tools.authoring import files_with_address
 
 
 def load_course(folder):
-    """The module course.py of a folder, which then is its ROOT."""
-    spec = importlib.util.spec_from_file_location("course_under_test", folder / "course.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """The module course.py of a folder, with the folder's own `tools` as attributes."""
+    forget_course()
+    sys.path.insert(0, str(folder))
+    try:
+        course = importlib.import_module("course")
+        for path in (folder / "tools").glob("[!_]*.py"):
+            setattr(course, path.stem, importlib.import_module(f"tools.{path.stem}"))
+    finally:
+        sys.path.remove(str(folder))
+    return course
+
+
+def forget_course():
+    """Take course.py and `tools` from the modules that are loaded, and return them."""
+    importlib.invalidate_caches()
+    ours = [name for name in sys.modules if name.split(".")[0] in ("course", "tools")]
+    return {name: sys.modules.pop(name) for name in ours}
 
 
 def files_in(folder):
-    """From each file in a folder to its bytes."""
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """From each file in a folder to its bytes; not the bytecode that Python leaves there."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    return {path: path.read_bytes() for path in files}
 
 
 def copy_course(folder):
@@ -26,7 +40,8 @@ def copy_course(folder):
     (folder / "notebooks").mkdir()
     names = ["course.py", "course.toml", "requirements.txt", "requirements-frameworks.txt"]
     others = [ROOT / name for name in names]
-    for path in [*others, *course.files_with_address()]:
+    for path in [*others, *files_with_address()]:
         (folder / path.relative_to(ROOT)).write_bytes(path.read_bytes())
-    shutil.copytree(ROOT / "templates", folder / "templates")
+    for name in ("templates", "tools"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder

@@ -4,6 +4,7 @@ import copy
 import linecache
 import math
 import pickle
+import threading
 
 import numpy as np
 import torch
@@ -64,24 +65,22 @@ class TwoInputs(nn.Module):
         return x * y, [x, y][0], torch.tanh(y)
 
 
-def replace_data(net):
-    net[0].weight.data = torch.randn(4, 4)
+REPLACE_PARAMETER = "net[0].weight = nn.Parameter(torch.randn(4, 4))"
+REPLACE_LAYER = "net[0] = nn.Linear(4, 4)"
 
 
-def assign_state(net):
-    net.load_state_dict(make_net().state_dict(), assign=True)
+def change(net, statement):
+    """Carry out a statement that changes the network."""
+    exec(statement, {"net": net, "torch": torch, "nn": nn, "make_net": make_net})
 
 
-def replace_parameter(net):
-    net[0].weight = nn.Parameter(torch.randn(4, 4))
-
-
-def replace_layer(net):
-    net[0] = nn.Linear(4, 4)
-
-
-def replace_activation(net):
-    net[1] = nn.Tanh()
+def in_threads(count, work):
+    """Run `work(i)` in so many threads at once, until all have ended."""
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def call_or_error(net, x):

@@ -3,7 +3,7 @@
 import random
 
 from d2lhybrid import Comparison, compare, recipe, sweep
-from d2lhybrid.measure.machine import describe_machine
+from d2lhybrid.measure.measured_on import describe_machine
 from d2lhybrid.measure.timing import Timing
 
 

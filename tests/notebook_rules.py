@@ -19,27 +19,20 @@ from itertools import zip_longest
 from pathlib import Path
 from statistics import median
 
-import course
 from d2lhybrid.lesson import check
+from tools import manifest
+from tools.colab import badge, first_cell
+from tools.notebook import agreed_metadata, fingerprint
 
 ROOT = Path(__file__).resolve().parents[1]
-NOTEBOOKS = course.course_notebooks()
-ENTRIES = {f"{entry['name']}.ipynb": entry for entry in course.course_entries()}
-MANIFEST = course.manifest()
+NOTEBOOKS = manifest.notebooks()
+ENTRIES = {f"{entry['name']}.ipynb": entry for entry in manifest.entries()}
+MANIFEST = manifest.course()
 LANGUAGE = "en"
 LINES = MANIFEST["lines"][LANGUAGE]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 ADDRESS = PROJECT["project"]["urls"]["Repository"]
 
-FIRST_CELL = """\
-import sys
-
-if "google.colab" in sys.modules:
-"""
-BADGE = (
-    "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
-    "(https://colab.research.google.com/github/{}/blob/main/notebooks/{})"
-)
 PAGES = {  # no test opens them: add a page here after you have seen it in a browser
     "https://colab.research.google.com/assets/colab-badge.svg",
     "https://d2l.ai/chapter_computational-performance/async-computation.html",
@@ -202,7 +195,7 @@ def is_small(notebook, name):
 
 
 def was_refreshed_after_the_last_change(notebook, name):
-    stored, now = notebook["metadata"].get("outputs_of", ""), course.fingerprint(notebook)
+    stored, now = notebook["metadata"].get("outputs_of", ""), fingerprint(notebook)
     if stored != now:
         kept = stored[:8] == now[:8]
         yield (
@@ -213,21 +206,15 @@ def was_refreshed_after_the_last_change(notebook, name):
 
 def has_the_agreed_metadata(notebook, name):
     metadata = {key: value for key, value in notebook["metadata"].items() if key != "outputs_of"}
-    if metadata != course.agreed_metadata(notebook):
+    if metadata != agreed_metadata(notebook):
         yield f"metadata {metadata}; `python3 course.py refresh` writes the right ones"
 
 
-def first_cell(name):
-    """The first code cell of a notebook. On Colab it installs what is missing there."""
-    packages = [f"git+{ADDRESS}", *course.needed("colab", [ENTRIES[name]])]
-    lines = [f"    !pip install --quiet --no-deps {package}" for package in packages]
-    return FIRST_CELL + "\n".join(lines)
-
-
 def opens_as_agreed(notebook, name):
-    if text_of(code_cells(notebook)[0]) != first_cell(name):
-        yield f"the first code cell is not the course's, which is:\n{first_cell(name)}"
-    if BADGE.format(ADDRESS.removeprefix("https://github.com/"), name) not in prose(notebook):
+    wanted = first_cell(ENTRIES[name])
+    if text_of(code_cells(notebook)[0]) != wanted:
+        yield f"the first code cell is not the course's, which is:\n{wanted}"
+    if badge(name) not in prose(notebook):
         yield "no Colab badge, or another address than pyproject.toml's"
 
 
@@ -236,7 +223,7 @@ def begins_with_its_framework(notebook, name):
     nodes = [node for cell in code_cells(notebook) for node in ast.walk(tree_of(cell))]
     calls = [n for n in nodes if isinstance(n, ast.Call) and n.args]
     asked = {c.args[0].value for c in calls if ast.unparse(c.func) == "import_framework"}
-    needed = course.needed("frameworks", [ENTRIES[name]])
+    needed = manifest.needed("frameworks", [ENTRIES[name]])
     if asked != set(needed):
         yield f"it imports the frameworks {sorted(asked)}, and course.toml says {needed}"
     for framework in needed:

@@ -5,6 +5,8 @@ import signal
 import time
 from pathlib import Path
 
+from d2lhybrid.children import parent
+
 
 def default_sigint():
     """Let Ctrl-C end this process as usual: a shell has its background jobs ignore it.
@@ -28,10 +30,24 @@ def gone(pid):
     def has_ended():
         try:
             os.kill(pid, 0)
-            on_linux = Path("/proc/self").exists()
-            # so is one whose exit code has not been asked for
-            return on_linux and ") Z " in Path(f"/proc/{pid}/stat").read_text()
+            if not Path("/proc/self").exists():
+                return False
+            # so is one whose exit code has not been asked for, once its threads have ended
+            is_zombie = ") Z " in Path(f"/proc/{pid}/stat").read_text()
+            return is_zombie and len(os.listdir(f"/proc/{pid}/task")) == 1
         except OSError:
             return True
 
     return soon(has_ended)
+
+
+def noted_starts(monkeypatch):
+    """A list of the child processes that the package starts from now on."""
+    found = []
+
+    def start(*args, start=parent.start_python):
+        found.append(start(*args))
+        return found[-1]
+
+    monkeypatch.setattr(parent, "start_python", start)
+    return found

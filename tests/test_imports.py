@@ -1,6 +1,7 @@
 """The package's order: who may import whom, and who may name a framework."""
 
 import ast
+import sys
 from pathlib import Path
 
 import networkx
@@ -8,37 +9,57 @@ import pytest
 
 from d2lhybrid.frameworks import FRAMEWORKS
 
-PACKAGE = Path(__file__).resolve().parents[1] / "d2lhybrid"
+ROOT = Path(__file__).resolve().parents[1]
 # The lowest first. A module imports from lower floors, and from its own wing.
-FLOORS = [
-    {"nets", "program", "tables", "lesson"},
-    {"frameworks"},
-    {"book", "dataflow"},
-    {"plot"},
-    {"measure", "hybrid"},
-    {"hardware", "limits", "side_by_side", "parallel"},
-    {"bench", "own_model"},
-    {"__main__"},
-]
-FLOOR = {wing: number for number, wings in enumerate(FLOORS) for wing in wings}
+FLOORS = {
+    "d2lhybrid": [
+        {"lesson", "tables", "nets"},
+        {"text"},
+        {"frameworks"},
+        {"d2l_book"},
+        {"plot"},
+        {"children"},
+        {"toolchain"},
+        {"hybrid"},
+        {"measure"},
+        {"threads"},
+        {"world"},
+        {"machine"},
+        {"side_by_side"},
+        {"cli"},
+        {"__main__"},
+    ],
+    "tools": [
+        {"files"},
+        {"manifest"},
+        {"notebook", "environment", "colab"},
+        {"reading", "checking", "teaching", "authoring", "glossary", "api", "run_notebooks"},
+    ],
+}
+FLOOR = {
+    f"{package}.{wing}": number
+    for package, floors in FLOORS.items()
+    for number, wings in enumerate(floors)
+    for wing in wings
+}
 
 
-def modules():
-    """Module name, relative to the package, such as `measure.timing` -> its file."""
+def modules(package):
+    """Module name, such as `d2lhybrid.measure.timing` -> its file."""
     found = {}
-    for path in PACKAGE.rglob("*.py"):
-        parts = path.relative_to(PACKAGE).with_suffix("").parts
+    for path in (ROOT / package).rglob("*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
         parts = parts[:-1] if parts[-1] == "__init__" else parts
-        if parts and parts[0] != "earlier":  # what these hold is elsewhere
+        if len(parts) > 1:
             found[".".join(parts)] = path
     return found
 
 
-MODULES = modules()
+MODULES = modules("d2lhybrid") | modules("tools")
 
 
 def imports(name):
-    """The modules of the package that a module imports, at its top or inside a function."""
+    """The modules of its package that a module imports, at its top or inside a function."""
     path = MODULES[name]
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -48,7 +69,7 @@ def imports(name):
             for alias in node.names:
                 whole = ".".join([*base, alias.name])
                 target = whole if whole in MODULES else ".".join(base)
-                if target:  # else it is the package's own, such as __version__
+                if target not in FLOORS:  # else it is the package's own, such as __version__
                     yield target
 
 
@@ -57,7 +78,7 @@ def arrows():
 
 
 def wing(name):
-    return name.split(".")[0]
+    return ".".join(name.split(".")[:2])
 
 
 def test_every_module_has_a_floor():
@@ -78,13 +99,26 @@ def test_no_imports_form_a_circle():
     assert list(networkx.simple_cycles(imported)) == []
 
 
-WITHOUT = [n for n in MODULES if wing(n) not in ("frameworks", "hybrid", "side_by_side")]
+@pytest.mark.parametrize("name", [name for name in MODULES if wing(name).startswith("tools")])
+def test_a_tool_needs_nothing_but_python(name):
+    if name == "tools.run_notebooks":
+        return  # it is started in the environment
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    named = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
+    froms = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level]
+    named |= {node.module for node in froms}
+    assert {one.split(".")[0] for one in named} <= sys.stdlib_module_names
+
+
+OF_FRAMEWORKS = ("d2lhybrid.frameworks", "d2lhybrid.hybrid", "d2lhybrid.side_by_side")
+WITHOUT = [name for name in modules("d2lhybrid") if wing(name) not in OF_FRAMEWORKS]
 
 
 @pytest.mark.parametrize("name", WITHOUT)
 def test_a_framework_is_named_only_where_it_belongs(name):
-    if name == "nets" or name.startswith("parallel."):
-        return  # the course's networks are PyTorch's, and so is what runs or carries their values
+    known = ("d2lhybrid.nets", "d2lhybrid.d2l_book", "d2lhybrid.cli.example")
+    if name in known or wing(name) in ("d2lhybrid.threads", "d2lhybrid.world"):
+        return  # networks and devices are PyTorch's, and so is what runs or carries their values
     tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
     named = set()
     for node in ast.walk(tree):
@@ -94,6 +128,6 @@ def test_a_framework_is_named_only_where_it_belongs(name):
             named.add(node.module.split(".")[0])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             named |= {node.value.split(".")[0]} & FRAMEWORKS.keys()
-    if name in ("measure.agreement", "measure.messages"):
+    if name in ("d2lhybrid.measure.agreement", "d2lhybrid.children.arrays"):
         named -= {"numpy"}  # they compute with NumPy or send its arrays, whatever these were
     assert named & FRAMEWORKS.keys() == set()

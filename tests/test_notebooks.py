@@ -12,8 +12,6 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 from notebook_rules import (
-    ADDRESS,
-    BADGE,
     ENTRIES,
     LINES,
     NOTEBOOKS,
@@ -21,7 +19,6 @@ from notebook_rules import (
     RULES,
     begins_with_its_framework,
     code_cells,
-    first_cell,
     load,
     opens_as_agreed,
     prose,
@@ -32,8 +29,9 @@ from notebook_rules import (
 from PIL import Image
 
 import conftest
-import course
-from d2lhybrid import program
+from d2lhybrid.text import program
+from tools.colab import badge, first_cell
+from tools.notebook import agreed_metadata, fingerprint
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -113,13 +111,12 @@ def sample():
 @cache
 def sample_text():
     entry, following = ENTRIES[NAME], ENTRIES["03_programs_as_graphs.ipynb"]
-    badge = BADGE.format(ADDRESS.removeprefix("https://github.com/"), NAME)
     cells = [
         markdown(f"# {entry['title']['en']}", "", "What a program is.", slide="slide"),
-        markdown(badge, slide="skip"),
+        markdown(badge(NAME), slide="skip"),
         markdown(LINES["goals"], "", "- Read it.", "- Run it.", "- Write it."),
         markdown(f"{LINES['needs']} Python. {LINES['minutes'].format(minutes=entry['minutes'])}"),
-        code(first_cell(NAME), slide="skip"),
+        code(first_cell(ENTRIES[NAME]), slide="skip"),
         markdown("## Ten", slide="slide"),
         code("print(10)", outputs=["10\n", "price: 12 µs (measured here)\n"]),
         code("# @save", inspect.getsource(program.add_)),
@@ -152,8 +149,8 @@ def sample_text():
     notebook = nbformat.v4.new_notebook(cells=cells)
     for number, cell in enumerate(code_cells(notebook), 1):
         cell["execution_count"] = number
-    notebook["metadata"] = course.agreed_metadata(notebook)
-    notebook["metadata"]["outputs_of"] = course.fingerprint(notebook)
+    notebook["metadata"] = agreed_metadata(notebook)
+    notebook["metadata"]["outputs_of"] = fingerprint(notebook)
     return nbformat.writes(notebook)
 
 
@@ -367,7 +364,7 @@ def test_a_notebook_that_compares_all_frameworks_imports_none(monkeypatch, call,
     replace_in_code(notebook, "print(10)", call)
     assert len(list(begins_with_its_framework(notebook, NAME))) == faults
     assert len(list(opens_as_agreed(notebook, NAME))) == 1  # Colab's lines are missing
-    code_cells(notebook)[0]["source"] = [first_cell(NAME)]
+    code_cells(notebook)[0]["source"] = [first_cell(ENTRIES[NAME])]
     assert list(opens_as_agreed(notebook, NAME)) == []
     assert len(list(says_what_it_needs(notebook, NAME))) == 1
     replace_in_prose(notebook, "Python.", "the other frameworks, as many as you have.")
@@ -388,7 +385,7 @@ def test_a_fingerprint_does_not_depend_on_how_texts_are_split_into_lines():
     whole = nbformat.read(path, as_version=4)
     assert isinstance(load(path)["cells"][0]["source"], list)
     assert isinstance(whole.cells[0].source, str)
-    assert course.fingerprint(whole) == course.fingerprint(load(path))
+    assert fingerprint(whole) == fingerprint(load(path))
 
 
 def test_a_drawing_of_another_program_is_reported():

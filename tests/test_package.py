@@ -42,19 +42,6 @@ def test_no_name_has_two_homes():
     assert len(names) == len(set(names))
 
 
-def test_editors_see_the_same_names():
-    stub = ast.parse((ROOT / "d2lhybrid" / "__init__.pyi").read_text(encoding="utf-8"))
-    seen = {
-        alias.name: statement.module
-        for statement in stub.body
-        if isinstance(statement, ast.ImportFrom)
-        for alias in statement.names
-        if alias.asname == alias.name  # or a type checker takes it for private
-    }
-    assert seen == d2lhybrid._HOME
-    assert "__version__" in ast.unparse(stub)
-
-
 def test_the_version_is_the_distributions():
     assert metadata.version("d2lhybrid") == d2lhybrid.__version__
 
@@ -64,38 +51,6 @@ def test_unknown_name():
         d2lhybrid.hybrid_forward  # noqa: B018
     with pytest.raises(ImportError):
         from d2lhybrid import hybrid_forward  # noqa: F401
-
-
-# What notebooks of earlier versions import, as copies in their readers' folders still do.
-EARLIER = """
-from d2lhybrid.agreement import difference
-from d2lhybrid.bench import bench
-from d2lhybrid.bench import muted
-from d2lhybrid.faults import reset_compiler
-from d2lhybrid.hybrid import guard; guard.SOURCE
-from d2lhybrid.hybrid.codegen import PRELUDE, c_source
-from d2lhybrid.hybrid.codegen import python_function, python_source
-from d2lhybrid.hybrid.graph import OPERATIONS, Node
-from d2lhybrid.hybrid.graph import UnsupportedOperation
-from d2lhybrid.hybrid.passes import memory_bytes
-from d2lhybrid.hybrid.passes import optimise
-from d2lhybrid.hybrid.recorder import RecordingError
-from d2lhybrid.hybrid.toolchain import CompilerNotFound, find_compiler, flags
-from d2lhybrid.hybrid.toolchain import CompilerNotFound, load
-from d2lhybrid.limits import c_loop, reading
-from d2lhybrid import GUARD, plot_roads, plot_verdicts
-from d2lhybrid.program import as_text, names_in, straight_line
-from d2lhybrid.program import drop_unused as drop_unused_names
-from d2lhybrid.program import fold_constants as fold_text
-from d2lhybrid.program import inline
-from pathlib import Path; import d2lhybrid; cpp = Path(d2lhybrid.__file__).with_name("leaving"); \
-    assert (cpp / "run_network.cpp").exists()
-"""
-
-
-@pytest.mark.parametrize("line", EARLIER.replace("\\\n", "").strip().splitlines())
-def test_earlier_imports_still_work(line):
-    exec(line, {})
 
 
 def test_no_module_bears_the_name_of_a_public_function():

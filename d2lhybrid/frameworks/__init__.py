@@ -12,16 +12,13 @@ special:
     name_of(device)     the device's name, with the model of a GPU; None if the device is not this
                         framework's
     compilations()      how many programs it has compiled, found in its cache, and not found there
-    ways(net)           how it runs a PyTorch network: label -> a function that builds a callable,
-                        from a tensor (n, inputs) to a result (n, outputs)
     prepare()           a context manager in which it is imported: what makes it quiet, what it
                         lacks
     SYSTEMS             the systems that have wheels of it, as `this_system()` calls them; without
                         it, all have
 
 This module asks them of every framework that is loaded, and loads none itself, except in
-`import_framework`, and NumPy in `to_numpy`; only `ways` asks all that are installed. Used in
-notebooks 04 to 13.
+`import_framework`, and NumPy in `to_numpy`. Used in notebooks 04 to 13.
 """
 
 import os
@@ -35,11 +32,11 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-# As Python imports it -> its file in this folder.
+# As Python imports it -> its file in this folder; None where there is nothing special.
 FRAMEWORKS = {
     "torch": "pytorch",
-    "numpy": "numpy",
-    "onnxruntime": "onnxruntime",
+    "numpy": None,
+    "onnxruntime": None,
     "jax": "jax",
     "mxnet": "mxnet",
     "tensorflow": "tensorflow",
@@ -195,16 +192,6 @@ def versions() -> dict[str, str]:
     }
 
 
-def ways(net: Any) -> dict[str, Callable[[], Callable]]:
-    """Every installed way to run a PyTorch network: label -> what builds it."""
-    found = {}
-    for name, file in FRAMEWORKS.items():
-        if find_spec(name):
-            find = _function(file, "ways")
-            found |= find(net) if find else {}
-    return found
-
-
 def _functions(question: str) -> Iterator[Callable]:
     """The functions of that name, of the frameworks that are loaded."""
     for name, file in FRAMEWORKS.items():
@@ -213,5 +200,5 @@ def _functions(question: str) -> Iterator[Callable]:
 
 
 @cache  # `compare` asks in every block
-def _function(file: str, question: str) -> Any:
-    return getattr(import_module(f".{file}", __name__), question, None)
+def _function(file: str | None, question: str) -> Any:
+    return file and getattr(import_module(f".{file}", __name__), question, None)

@@ -6,8 +6,6 @@ import sys
 from contextlib import contextmanager
 from functools import cache
 
-from .pytorch import linear_layers
-
 SYSTEMS = ["Linux x86_64", "Linux aarch64", "Darwin arm64", "Windows AMD64"]
 
 
@@ -62,28 +60,3 @@ def state():
 def name_of(device):
     """JAX calls a processor TFRT_CPU_0 or cpu:0, a GPU cuda:0."""
     return "cpu" if device.startswith(("TFRT_CPU_", "cpu:")) else None
-
-
-def ways(net):
-    return {"JAX": lambda: forward(net)}
-
-
-def forward(net):
-    """The course's network, as a function of a tensor."""
-    import torch
-
-    # As many threads as PyTorch has. JAX reads this at its first operation.
-    os.environ.setdefault("NPROC", str(torch.get_num_threads()))
-    import jax
-
-    (a, b), (c, d), (e, f) = [
-        (jax.numpy.array(weight), jax.numpy.array(bias)) for weight, bias in linear_layers(net)
-    ]
-
-    @jax.jit
-    def compiled(x):
-        hidden = jax.nn.relu(x @ a + b)
-        hidden = jax.nn.relu(hidden @ c + d)
-        return hidden @ e + f
-
-    return lambda x: compiled(x.numpy()).block_until_ready()

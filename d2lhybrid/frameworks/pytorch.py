@@ -1,7 +1,6 @@
 """PyTorch: the framework of the course. Notebooks 04 to 09 explain what is used here."""
 
 import sys
-from copy import deepcopy
 
 
 def synchronize():
@@ -56,82 +55,6 @@ def compilations():
         inductor["fxgraph_cache_hit"],
         inductor["fxgraph_cache_miss"],
     )
-
-
-def ways(net):
-    import torch
-
-    from ..nets import without_gradients
-
-    plain = without_gradients(net)
-
-    def frozen():
-        return torch.jit.freeze(torch.jit.script(plain))
-
-    def optimised():
-        return torch.jit.optimize_for_inference(torch.jit.script(plain))
-
-    return {
-        "TorchScript": lambda: torch.jit.script(plain),
-        "TorchScript, frozen": frozen,
-        "TorchScript, optimised": optimised,
-        "torch.compile": lambda: torch.compile(plain),
-        "torch.compile, tuned": lambda: tuned(net),
-    }
-
-
-def tuned(net):
-    """torch.compile with all that it has to offer: kernels chosen by trial, weights frozen."""
-    import torch
-
-    copy = deepcopy(net).eval()  # a copy: `.eval()` must not change the caller's network
-    compiled = torch.compile(copy, options={"max_autotune": True, "freezing": True})
-
-    def run(x):
-        with torch.no_grad():  # or nothing is frozen
-            return compiled(x)
-
-    return run
-
-
-def linear_layers(net):
-    """The weights (inputs, outputs) and biases of a network's linear layers, as NumPy arrays."""
-    layers = [layer for layer in net if hasattr(layer, "weight")]
-    return [(m.weight.detach().numpy().T, m.bias.detach().numpy()) for m in layers]
-
-
-# Devices, under the book's names --------------------------------------------------------------
-
-
-def cpu():
-    """The CPU, as a `torch.device`."""
-    import torch
-
-    return torch.device("cpu")
-
-
-def gpu(i: int = 0):
-    """The GPU number `i`, as a `torch.device`, whether or not this machine has it."""
-    import torch
-
-    return torch.device(f"cuda:{i}")
-
-
-def num_gpus() -> int:
-    """How many GPUs torch can use."""
-    import torch
-
-    return torch.cuda.device_count()
-
-
-def try_gpu(i: int = 0):
-    """The GPU number `i` if this machine has it, else the CPU."""
-    return gpu(i) if num_gpus() >= i + 1 else cpu()
-
-
-def try_all_gpus() -> list:
-    """All GPUs of this machine; a list of the CPU alone if it has no GPU."""
-    return [gpu(i) for i in range(num_gpus())] or [cpu()]
 
 
 # Faults of some versions that would teach something wrong --------------------------------------

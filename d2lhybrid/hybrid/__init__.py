@@ -10,14 +10,14 @@
     codegen     Graph -> source text, in Python and in C                           03, 09, 17
     toolchain   C source -> functions that Python can call                         09
     inputs      which inputs a compiled program can read                           09
-    guard       questions before each call, asked by c/guard.c                     09
+    guard       questions before each call, asked by guard.c                     09
     compiler    hybridize: all of these together                                   09
     export      a compiled network as a folder of C                                07, 09
     backend     the compiler as a backend of torch.compile                         09
 
 A new operation is one entry in `operations.OPERATIONS`. If C has no function for it, write one in
-c/prelude.c; if torch has other names for the operation, add them to `recorder.SYNONYMS`. A graph
-keeps no options: for an operation that has some, such as the `dim` of softmax, name them in
+codegen/prelude.c; if torch has other names for the operation, add them to `recorder.SYNONYMS`. A
+graph keeps no options: for an operation that has some, such as the `dim` of softmax, name them in
 `recorder.OPTIONS`, and in `recorder.WITHOUT_EFFECT` the one value that is admitted. A new pass is a
 function in `passes`, and is called by `optimise`.
 """

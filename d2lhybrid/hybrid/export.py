@@ -7,12 +7,12 @@ same for all networks, and net.h says what is different.
 from itertools import accumulate
 from pathlib import Path
 
+from ..toolchain import read_c_file
 from .codegen.c import c_signature, output_name
 from .graph import Graph
 from .operations import BATCH
-from .toolchain import c_text
 
-HEADER = """\
+NET_H = """\
 /* The network in net.c. In tensors the last index runs fastest; n is the size of the batch. */
 #ifndef NET_H
 #define NET_H
@@ -40,7 +40,7 @@ HEADER = """\
 
 #endif
 """
-SOURCE = """\
+NET_C = """\
 /* All networks have the same helpers and arguments: no warnings about those that are not used. */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -62,8 +62,8 @@ def export(graph: Graph, source: str, folder: str | Path) -> Path:
     header, folder = c_header(graph), Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "net.h").write_text(header, encoding="utf-8")
-    (folder / "net.c").write_text(SOURCE.format(source=source), encoding="utf-8")
-    (folder / "main.c").write_text(c_text("main.c"), encoding="utf-8")
+    (folder / "net.c").write_text(NET_C.format(source=source), encoding="utf-8")
+    (folder / "main.c").write_text(read_c_file(__file__, "main.c"), encoding="utf-8")
     with (folder / "weights.bin").open("wb") as file:
         for node in graph.parameters:
             file.write(node.value.detach().numpy().astype("<f4").tobytes())
@@ -88,7 +88,7 @@ def c_header(graph):
     def lines(pairs):
         return "\n                ".join(f"{name}  {node.type}" for name, node in pairs) or "none"
 
-    return HEADER.format(
+    return NET_H.format(
         input=lines([(graph.names[source], source)]),
         outputs=lines((output_name(graph, node), node) for node in outputs),
         parameters=lines((graph.names[node], node) for node in parameters),

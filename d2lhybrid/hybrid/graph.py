@@ -1,5 +1,15 @@
 """A program as a graph: nodes, each of which computes one value from those that it reads.
 
+    >>> a, b = Node("input", name="a"), Node("input", name="b")
+    >>> total = Node("add", (a, b))
+    >>> graph = Graph("f", (a, b), (total,), (total,))
+    >>> graph
+    f(a, b):
+        v1 = add(a, b)
+        return v1
+    >>> graph(1, 2)
+    3
+
 Explained in notebook 03; torch.fx has the same two classes, JAX calls them Jaxpr and JaxprEqn.
 A `Graph` prints one equation a line, can be drawn, and can be run.
 """
@@ -20,7 +30,7 @@ from .names import UniqueNames
 from .operations import (
     BATCH,
     OPERATIONS,
-    UnsupportedOperation as UnsupportedOperation,  # it was defined here in earlier versions
+    UnsupportedOperation as UnsupportedOperation,
     operation_names,
 )
 
@@ -65,9 +75,9 @@ class Node:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many numbers a tensor holds: (for each row of the batch, without a batch).
+        """(numbers per row of the batch, numbers in all if there is no batch); one of them is 0.
 
-        One of the two is 0: [n, 256] gives (256, 0), and [256] gives (0, 256).
+        [n, 256] gives (256, 0), and [256] gives (0, 256).
         """
         if BATCH in self.shape:
             return prod(self.shape[1:]), 0
@@ -97,9 +107,9 @@ class Graph:
                 value_of[node] = OPERATIONS[node.op].function(*read)
             else:
                 value_of[node] = node.value
-        return self.pack(value_of[node] for node in self.outputs)
+        return self.as_returned(value_of[node] for node in self.outputs)
 
-    def pack(self, results: Iterable) -> Any:
+    def as_returned(self, results: Iterable) -> Any:
         """The results in the form in which the program returns them."""
         return self.container(results) if self.container else next(iter(results))
 
@@ -208,7 +218,7 @@ class Graph:
 
     @cached_property
     def copies(self) -> dict[Node, str]:
-        """Output -> the name of its copy, if it is an input or a constant, which C has to copy."""
+        """Output that no operation computes -> the name of the copy that C makes of it."""
         unique = UniqueNames([*operation_names(), *self.names.values()])
         return {
             node: unique(f"{self.names[node]}_copy")
@@ -266,6 +276,6 @@ class Graph:
 
     def plot(self) -> Axes:
         """Draw who feeds whom; returns matplotlib Axes."""
-        from ..plot import plot_data_flow
+        from ..plot.flow import plot_data_flow
 
         return plot_data_flow(self.flow())

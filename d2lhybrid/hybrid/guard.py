@@ -1,7 +1,7 @@
 """The guard in front of a compiled program: it asks at each call whether anything has changed.
 
 Explained in notebook 09; torch.compile's guards do the same. The questions are asked in C, by
-c/guard.c, which gets what it needs in the three structures below.
+guard.c, which gets what it needs in the three structures below.
 """
 
 import ctypes
@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ..toolchain import load_library, read_c_file
 from .inputs import READABLE
-from .toolchain import c_text, load_library
 from .witness import Witness
 
-GUARD_SOURCE = c_text("guard.c")
+GUARD_SOURCE = read_c_file(__file__, "guard.c")
+"""The C text of the guard, as notebook 09 shows it."""
 
 # What guard.c needs of Python: functions of Python's C interface, objects, names of attributes.
 FUNCTIONS = """
@@ -44,46 +45,39 @@ OBJECTS = {
 MAX_BATCHES = 1000  # sizes that a guard remembers; after that many the table is emptied
 
 
+def fields(kind, names):
+    """Fields of a struct that have the same type, as one line of C declares them."""
+    return [(name, kind) for name in names.split()]
+
+
 class PythonStruct(ctypes.Structure):
     """`struct python` of guard.c, the addresses of FUNCTIONS and OBJECTS."""
 
-    _fields_ = [(name, c_void_p) for name in (*FUNCTIONS.split(), *OBJECTS)]
+    _fields_ = fields(c_void_p, " ".join([FUNCTIONS, *OBJECTS]))
 
 
 class ConditionStruct(ctypes.Structure):
     """`struct condition` of guard.c, which says what each field means."""
 
-    _fields_ = [
-        ("dict", c_void_p),
-        ("key", c_void_p),
-        ("object", c_void_p),
-        ("address", c_void_p),
-        ("in_order", c_ssize_t),
-    ]
+    _fields_ = [*fields(c_void_p, "dict key object address"), ("in_order", c_ssize_t)]
 
 
 class GuardStruct(ctypes.Structure):
     """`struct guard` of guard.c, which says what each field means."""
 
     _fields_ = [
-        ("call_forward", c_void_p),
-        ("parameters", c_void_p),
-        ("input_count", c_ssize_t),
-        ("result_count", c_ssize_t),
-        ("condition_count", c_ssize_t),
-        ("conditions", c_void_p),
-        ("by_shape", c_void_p),
-        ("pack", c_void_p),
-        ("recompile", c_void_p),
+        *fields(c_void_p, "call_forward parameters"),
+        *fields(c_ssize_t, "input_count result_count condition_count"),
+        *fields(c_void_p, "conditions by_shape as_returned recompile"),
     ]
 
 
 class Condition(NamedTuple):
-    """What must still be true of a dict in which a module keeps its parts.
+    """What must still be true of a dict in which a module keeps its parts: one of three things.
 
-    With an address: dict[key] is a tensor whose numbers lie there, and in order, if `in_order`.
-    Without an address: dict[key] is the very `object`. Without a key, too: the dict's values are
-    those in the tuple `object`.
+    A tensor (`address` is given): dict[key] is a tensor whose numbers lie there, and in order, if
+    `in_order`. An object (`key` without `address`): dict[key] is the very `object`. All values (no
+    `key`): the dict's values are those in the tuple `object`.
     """
 
     text: str
@@ -129,7 +123,7 @@ class Guarded:
         self.conditions = asked = list(conditions(witness, compiled))
         inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]
         self.text = "\n".join([*inputs, *[condition.text for condition in asked]])
-        pack = compiled.pack if graph.container else None
+        as_returned = compiled.as_returned if graph.container else None
         rows = (ConditionStruct * len(asked))(*[condition.struct() for condition in asked])
         guard = GuardStruct(
             call_forward=ctypes.cast(compiled.call_forward, c_void_p).value,
@@ -139,11 +133,12 @@ class Guarded:
             condition_count=len(asked),
             conditions=addressof(rows),
             by_shape=id(self.by_shape),
-            pack=id(pack) if pack else None,
+            as_returned=id(as_returned) if as_returned else None,
             recompile=id(recompile),
         )
         # C keeps addresses: what lies there must live as long as the two functions
-        alive = (addressof(guard), guard, rows, asked, compiled, self.by_shape, pack, recompile)
+        alive = (addressof(guard), guard, rows, asked, compiled)
+        alive += (self.by_shape, as_returned, recompile)
         library = guard_library()
         self.call, self.holds = (
             new_function(addressof(c_void_p.in_dll(library, method)), alive, None)
@@ -243,5 +238,3 @@ def guard_library():
 new_function = ctypes.PYFUNCTYPE(py_object, c_void_p, py_object, c_void_p)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
-
-SOURCE = GUARD_SOURCE  # its name in earlier versions, which saved copies of notebooks import

@@ -12,7 +12,7 @@ READABLE = "on the CPU, aligned, in order, without gradients"
 def is_readable(tensor: Tensor) -> bool:
     """Whether the numbers of a float32 tensor are in memory, aligned, in order, with their sign.
 
-    The guard's is_readable, in c/guard.c, also asks for the type, and for gradients.
+    The guard's is_readable, in guard.c, also asks for the type, and for gradients.
     """
     in_order = tensor.is_cpu and tensor.is_contiguous() and not tensor.is_neg()
     address = tensor.data_ptr() if in_order else None

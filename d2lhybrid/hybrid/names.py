@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import count
 
 # The words of C, the names that have a meaning in `forward`, and macros of C's headers. A variable
-# may hide other names of c/prelude.c, such as `one`. `operation_names` has what OPERATIONS call.
+# may hide other names of prelude.c, such as `one`. `operation_names` has what OPERATIONS call.
 RESERVED = """
     auto break case char const continue default do double else enum extern float for goto if
     inline int long register restrict return short signed sizeof static struct switch typedef

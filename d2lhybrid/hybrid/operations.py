@@ -1,5 +1,9 @@
 """The operations of the compiler. A new one is an entry in OPERATIONS; see `hybrid` for the rest.
 
+    >>> add = OPERATIONS["add"]
+    >>> add.function(1, 2), fill(add.c, ["x", "y"]), add.shape(("n", 3), (3,))
+    (3, 'x + y', ('n', 3))
+
 Explained in notebook 09. torch._inductor calls such entries lowerings, JAX calls them primitives
 with their rules.
 """
@@ -63,7 +67,7 @@ class Operation:
     sign: str = ""  # of an operation that is written with a sign
     # {0} is the address of the first operand, {n} rows of {k} numbers; {1} and so on are addresses
     # of operands that each row needs as a whole; {out} is the address of the result, {n} rows of
-    # {m} numbers. `c` gets the operands that are left.
+    # {m} numbers: `dots(n, 512, 256, x, weight, v2);`. `c` gets the operands that are left.
     rows: str = ""
 
     @property
@@ -86,7 +90,7 @@ def infix(function, sign):
 
 
 # An elementwise operation of one tensor needs only the first three fields. A C function that math.h
-# does not have, such as relu, is in c/prelude.c.
+# does not have, such as relu, is in codegen/prelude.c.
 OPERATIONS = {
     "add": infix(operator.add, "+"),
     "sub": infix(operator.sub, "-"),
@@ -107,6 +111,7 @@ OPERATIONS = {
         rows="dots({n}, {k}, {m}, {0}, {1}, {out});",
     ),
 }
+"""Name -> Operation: all that the compiler can record, in PyTorch, in Python and in C."""
 
 
 def operation_names():

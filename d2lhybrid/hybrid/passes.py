@@ -1,5 +1,12 @@
 """The passes: each takes a graph and returns one that computes the same.
 
+    >>> from .recorder import trace
+    >>> optimise(trace(lambda a, b: (a + b) * (a + b) + 2 * 3, 1, 2))
+    program(a, b):
+        v1 = add(a, b)  # slot 0
+        v3 = add(mul(v1, v1), 6)
+        return v3
+
 Each goes through the nodes in the order of computing. To repeat a pass changes nothing more.
 Explained in notebook 03; torch.fx has passes, too, and LLVM's are the best known.
 """

@@ -1,5 +1,15 @@
 """Run a Python function with symbols in place of numbers or tensors, and record what it does.
 
+    >>> trace(lambda a, b: (a + b) * (a + b), 1, 2)
+    program(a, b):
+        v1 = add(a, b)
+        v2 = add(a, b)
+        v3 = mul(v1, v2)
+        return v3
+
+Read `trace` first, then `Recorder`, which keeps what is computed, and `Symbol`, which stands for a
+value. The refusals at the end may be skipped.
+
 Explained in notebook 03; torch.fx calls these `Proxy` and `Tracer`, JAX calls them tracers.
 """
 
@@ -76,9 +86,7 @@ def record_nodes(function, inputs):
     if container not in (None, tuple, list):
         raise RecordingError(f"the program returns a {container.__name__}; use a tuple")
     if container and not result:
-        raise RecordingError(
-            f"the program returns an empty {container.__name__}; return at least one value"
-        )
+        raise RecordingError(f"the program returns an empty {container.__name__}; return a value")
     outputs = tuple(map(recorder.node_of, result if container else [result]))
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "program"  # a lambda is called <lambda>
@@ -173,10 +181,9 @@ class Recorder(TorchFunctionMode):
                 raise unsupported(f"{function}" if name.strip("_") in OPERATIONS else name)
             return self.add_call(name, args, kwargs)
         if name in READS_VALUES:
-            raise refusal(
-                RecordingError,
-                f"{users_line()} looks at the values of a tensor ({name}), and the recording would "
-                "keep them as they are now; compute with the tensor itself",
+            raise refused(
+                f"looks at the values of a tensor ({name}), and the recording would keep them as "
+                "they are now; compute with the tensor itself"
             )
         if kwargs.get("out") is not None:
             raise changes_a_tensor("out=")
@@ -232,7 +239,7 @@ class Recorder(TorchFunctionMode):
         """The node of an operand: a symbol has one, for a number or a tensor one is added."""
         if isinstance(value, Symbol):
             if value.recorder is not self:
-                raise refusal(RecordingError, f"{users_line()} uses a symbol of another recording")
+                raise refused("uses a symbol of another recording")
             if value.node.op == "batch":
                 raise unsupported("the batch size as a number")
             return value.node
@@ -242,9 +249,7 @@ class Recorder(TorchFunctionMode):
             return self.nodes[-1]
         if not isinstance(value, torch.Tensor):
             kind = type(value).__name__
-            raise refusal(
-                RecordingError, f"{users_line()} computes with a {kind}; use numbers and tensors"
-            )
+            raise refused(f"computes with a {kind}; use numbers and tensors")
         if id(value) in self.made or value.grad_fn is not None:
             raise refusal(
                 RecordingError,
@@ -259,9 +264,64 @@ class Recorder(TorchFunctionMode):
         return self.parameters[id(value)]
 
 
-# Symbols ------------------------------------------------------------------------------------
+# Symbols, and the names of their methods ----------------------------------------------------
+
+BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod"]
+BINARY += ["and", "or", "xor", "lshift", "rshift"]
+UNARY = ["neg", "pos", "abs", "invert", "round"]
+COMPARISONS = [f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge")]
+NUMBER = ["__int__", "__float__", "__index__", "__complex__", "item", "tolist"]
+# Functions that look at a tensor's values. The recording would keep the answer as it is now.
+READS_VALUES = {"__bool__", "__contains__", *NUMBER, "numpy", "__array__"}
+READS_VALUES |= {"is_nonzero", "equal", "allclose"}
+IN_PLACE = {f"__i{name}__" for name in BINARY} | {"__setitem__", "__delitem__", "__set__"}
+RECORDED = {f"__{name}__" for name in [*BINARY, *[f"r{op}" for op in BINARY], *UNARY, "getitem"]}
+COPIES = ["__copy__", "__deepcopy__", "__reduce_ex__"]
+NO_VALUE = "it has no value yet, so {} outside of the recording"
+QUESTIONS = {
+    ("whether it is true", NO_VALUE.format("decide")): ["__bool__"],
+    ("for a comparison", NO_VALUE.format("compare")): COMPARISONS,
+    ("for its number", NO_VALUE.format("look at it")): NUMBER,
+    ("for its length or its items", "compute with it as a whole"): ["__len__", "__iter__"],
+    ("what it contains", NO_VALUE.format("look at it")): ["__contains__"],
+    ("to become a NumPy array", NO_VALUE.format("convert it")): ["__array__", "numpy"],
+    ("whether a set or a dict holds it", NO_VALUE.format("look it up")): ["_asked_to_hash"],
+    ("for a copy", "use it as it is, nothing changes it"): COPIES,
+}
 
 
+def recording(name):
+    """The method that records an operator of Python's."""
+
+    def method(self, *others):
+        if self.node.shape is None and name in IN_PLACE:
+            return NotImplemented  # a number cannot change; Python then takes `a = a + b`
+        refuse_change(name)
+        return self.recorder.add_call(name, (self, *others), {})
+
+    return method
+
+
+def refusing(question, advice):
+    """The method that refuses a question which only a value can answer."""
+
+    def method(self, *others, **options):
+        raise refused(f"asks a symbol {question}; {advice}")
+
+    return method
+
+
+def with_named_methods(symbol):
+    """A class decorator: adds a method for each of the names above."""
+    methods = {name: recording(name) for name in RECORDED | IN_PLACE - {"__set__"}}
+    for question, names in QUESTIONS.items():
+        methods |= dict.fromkeys(names, refusing(*question))
+    for name, method in methods.items():
+        setattr(symbol, name, method)
+    return symbol
+
+
+@with_named_methods
 class Symbol:
     """Stands for a value that is not there yet. Computing with it adds to the recording."""
 
@@ -311,10 +371,9 @@ class Symbol:
     @property
     def __class__(self):
         """`isinstance` looks here. If this were Tensor, torch's C code would read it as one."""
-        raise refusal(
-            RecordingError,
-            f"{users_line()} asks a symbol of what type it is; it has a type of its own, so decide "
-            "outside of the recording",
+        raise refused(
+            "asks a symbol of what type it is; it has a type of its own, so decide outside of the "
+            "recording"
         )
 
     def __hash__(self):
@@ -322,59 +381,12 @@ class Symbol:
         return object.__hash__(self) if self.node.shape is not None else self._asked_to_hash()
 
 
-def recorder_method(name):
-    """The method that records an operator of Python's."""
-
-    def method(self, *others):
-        if self.node.shape is None and name in IN_PLACE:
-            return NotImplemented  # a number cannot change; Python then takes `a = a + b`
-        refuse_change(name)
-        return self.recorder.add_call(name, (self, *others), {})
-
-    return method
-
-
-def refusing(question, advice):
-    """The method that refuses a question which only a value can answer."""
-
-    def method(self, *others, **options):
-        raise refusal(RecordingError, f"{users_line()} asks a symbol {question}; {advice}")
-
-    return method
-
-
-BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod"]
-BINARY += ["and", "or", "xor", "lshift", "rshift"]
-UNARY = ["neg", "pos", "abs", "invert", "round"]
-COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
-NUMBER = ["__int__", "__float__", "__index__", "__complex__", "item", "tolist"]
-# Functions that look at a tensor's values. The recording would keep the answer as it is now.
-READS_VALUES = {"__bool__", "__contains__", *NUMBER, "numpy", "__array__"}
-READS_VALUES |= {"is_nonzero", "equal", "allclose"}
-IN_PLACE = {f"__i{name}__" for name in BINARY} | {"__setitem__", "__delitem__", "__set__"}
-for name in [*BINARY, *[f"r{name}" for name in BINARY], *UNARY, "getitem"]:
-    setattr(Symbol, f"__{name}__", recorder_method(f"__{name}__"))
-for name in IN_PLACE - {"__set__"}:
-    setattr(Symbol, name, recorder_method(name))
-
-COPIES = ["__copy__", "__deepcopy__", "__reduce_ex__"]
-NO_VALUE = "it has no value yet, so {} outside of the recording"
-QUESTIONS = {
-    ("whether it is true", NO_VALUE.format("decide")): ["__bool__"],
-    ("for a comparison", NO_VALUE.format("compare")): [f"__{x}__" for x in COMPARISONS],
-    ("for its number", NO_VALUE.format("look at it")): NUMBER,
-    ("for its length or its items", "compute with it as a whole"): ["__len__", "__iter__"],
-    ("what it contains", NO_VALUE.format("look at it")): ["__contains__"],
-    ("to become a NumPy array", NO_VALUE.format("convert it")): ["__array__", "numpy"],
-    ("whether a set or a dict holds it", NO_VALUE.format("look it up")): ["_asked_to_hash"],
-    ("for a copy", "use it as it is, nothing changes it"): COPIES,
-}
-for (question, advice), names in QUESTIONS.items():
-    for name in names:
-        setattr(Symbol, name, refusing(question, advice))
-
-
 # Refusals -----------------------------------------------------------------------------------
+
+
+def refused(what):
+    """The error for a line of the user's program that does what no recording can hold."""
+    return refusal(RecordingError, f"{users_line()} {what}")
 
 
 def refuse_change(name):
@@ -384,10 +396,8 @@ def refuse_change(name):
 
 
 def changes_a_tensor(how):
-    return refusal(
-        RecordingError,
-        f"{users_line()} changes a tensor in place ({how}), which a recording cannot hold; "
-        "make a new one instead",
+    return refused(
+        f"changes a tensor in place ({how}), which a recording cannot hold; make a new one instead"
     )
 
 

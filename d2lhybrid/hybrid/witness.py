@@ -73,11 +73,11 @@ class Witness:
         # id of a tensor -> the tensor, which is kept so that no other gets its id, and its places
         self._places = {}
         for name, place, value in variables(function):
-            self._note(value, place, name)
+            self._note_tensor(value, place, name)
 
     def __enter__(self):
         self._before = sys.getprofile()
-        sys.setprofile(self._look)
+        sys.setprofile(self._on_call)
         return self
 
     def __exit__(self, *error):
@@ -90,27 +90,27 @@ class Witness:
         """All places of a tensor, which may have several names; [] where it has no place."""
         return list(self._places.get(id(tensor), (tensor, {}))[1].values())
 
-    def _look(self, frame, event, argument):
+    def _on_call(self, frame, event, argument):
         code = frame.f_code
         if event == "call" and code.co_argcount:
             owner = frame.f_locals.get(code.co_varnames[0])
             if issubclass(type(owner), nn.Module) and has_parts(owner):
-                self._see(owner)
+                self._note_module(owner)
 
-    def _see(self, module):
+    def _note_module(self, module):
         if module not in self.modules:  # and its parts: the function may read their attributes
             for name, part in module.named_modules():
                 if part not in self.modules and has_parts(part):
                     self.modules[part] = state_of(part, name)
-                    self._note_tensors(part)
-        self._note_tensors(module)  # each time: a tensor may have been replaced since
+                    self._note_tensors_of(part)
+        self._note_tensors_of(module)  # each time: a tensor may have been replaced since
 
-    def _note_tensors(self, module):
+    def _note_tensors_of(self, module):
         for place in (module._parameters, module._buffers, vars(module)):
             for key, value in [*place.items()]:
-                self._note(value, place, key, self.modules[module].name)
+                self._note_tensor(value, place, key, self.modules[module].name)
 
-    def _note(self, value, place, key, owner=""):
+    def _note_tensor(self, value, place, key, owner=""):
         if issubclass(type(value), Tensor):
             _, places = self._places.setdefault(id(value), (value, {}))
             places[id(place), key] = Place(f"{owner}.{key}".lstrip("."), place, key)

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import decode_source
 from numbers import Integral, Real
-from os import PathLike, fspath
 from pathlib import Path
+
+from ..children.inside import in_words
 
 
 @dataclass(frozen=True)
@@ -37,21 +38,21 @@ class Repeated:
     """A candidate that does many calls in one; `repeated` makes it."""
 
     function: Callable
-    times: int
+    calls: int
 
 
-def repeated(function: Callable, times: int) -> Repeated:
-    """A candidate for `compare` whose one call does `times` calls, which share its time.
+def repeated(function: Callable, calls: int) -> Repeated:
+    """A candidate for `compare` whose one call does so many calls, which share its time.
 
     For what can only be timed inside another language: a loop in C, of which the Python around
-    it is then a small part. TypeError if `function` is not callable, ValueError if `times` is
+    it is then a small part. TypeError if `function` is not callable, ValueError if `calls` is
     not a whole number above 0.
     """
     if not callable(function):
         raise TypeError(f"repeated needs a function, and got {function!r}")
-    if not isinstance(times, Integral) or times < 1:
-        raise ValueError(f"repeated needs a whole number of calls, 1 or more, not {times!r}")
-    return Repeated(function, times)
+    if not isinstance(calls, Integral) or calls < 1:
+        raise ValueError(f"repeated needs a whole number of calls, 1 or more, not {calls!r}")
+    return Repeated(function, calls)
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,6 @@ class Program:
     filename: str  # what errors and tracebacks call it
     path: str  # absolute; "" for a text
     build: str  # the name of the function that builds the candidate
-    python: str | None = None
     threads: int | None = None
     timeout: float = 300.0
 
@@ -71,7 +71,6 @@ def own_process(
     source: str | Path,
     build: str | None = None,
     *,
-    python: str | PathLike[str] | None = None,
     threads: int | None = None,
     timeout: float = 300.0,
 ) -> Program:
@@ -79,8 +78,8 @@ def own_process(
 
         compare({"mine": own_process(Path("mine.py")), "other": own_process(text)}, x)
 
-    For frameworks that do not get along in one process, for other versions of Python or of a
-    framework, and for building in a process that is really cold.
+    For frameworks that do not get along in one process, and for building in a process that is
+    really cold.
 
     Args:
         source: The program: its text, or the `Path` of its file, which is read at once.
@@ -88,7 +87,6 @@ def own_process(
             arguments of the comparison, arrays and tensors as NumPy arrays, and returns a
             callable without arguments, which is timed. By default the program's only public
             function: at its top level, with a name that does not begin with "_".
-        python: Another interpreter, of Python 3.11 or later; by default the present one.
         threads: How many threads the frameworks may use; by default their own choice. On Linux
             the process also keeps to as many cores.
         timeout: Seconds to wait for any one answer of the process.
@@ -103,8 +101,6 @@ def own_process(
         filename, path = "<program>", ""
     else:
         raise TypeError(f"a program is a text or the pathlib.Path of a file, not {source!r}")
-    if not (python is None or isinstance(python, (str, PathLike))):
-        raise TypeError(f"python must be the path of an interpreter, not {python!r}")
     if threads is not None and not (is_number(threads, Integral) and threads >= 1):
         raise ValueError(f"threads must be a whole number, 1 or more, not {threads!r}")
     if not (is_number(timeout, Real) and timeout > 0):
@@ -114,7 +110,6 @@ def own_process(
         filename,
         path,
         _builder(ast.parse(source, filename), build, filename),
-        None if python is None else fspath(python),
         None if threads is None else int(threads),
         float(timeout),
     )
@@ -164,14 +159,6 @@ class CandidateError(RuntimeError):
         what = f"raised {in_words(error)}" if isinstance(error, Exception) else error
         super().__init__(f"candidate {label!r} {what}")
         self.label, self.filename, self.line = label, filename, line
-
-
-def in_words(error):
-    """An error's type and message."""
-    try:
-        return f"{type(error).__name__}: {error}".removesuffix(": ")
-    except Exception:  # its own __str__ fails; Python's tracebacks say so too
-        return f"{type(error).__name__}: <exception str() failed>"
 
 
 @contextmanager

@@ -1,4 +1,8 @@
-"""Which program is faster here, and is that sure? `compare` measures; a `Comparison` answers.
+"""Which candidate is faster here, and is that sure? `compare` measures; a `Comparison` answers.
+
+    result = compare({"eager": net, "TorchScript": recipe(lambda: torch.jit.script(net))}, x)
+    result["TorchScript"].verdict  # 'faster'
+    result["TorchScript"].speedup  # 1.410, and from .low to .high its 95 % interval: 1.391, 1.477
 
 How it is measured. Every candidate is timed in short blocks of calls, two blocks of each in a
 round, in random order, and its times are compared only with the baseline's of the same round:
@@ -19,6 +23,7 @@ order is drawn here.
 Notebook 05 builds a small version. The usual tool for two separate runs is `pyperf compare_to`.
 """
 
+import os
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -30,12 +35,11 @@ from typing import Any
 from .. import frameworks
 from .agreement import any_needs_gradients, difference
 from .candidates import CandidateError, Program, Recipe, Repeated
-from .interval import ERROR, rank
-from .launch import Launch
-from .machine import describe_machine, together
+from .launch import Launch, progress_line
+from .measured_on import describe_machine, together
 from .processes import Started
-from .progress import progress_line
 from .results import Comparison, quoted
+from .statistics import ERROR, rank
 from .timing import Runner
 
 
@@ -79,10 +83,10 @@ def compare(
             `started` has made of one. They must not change `args`.
         args: The arguments of each call. A program gets them once, when it is built.
         baseline: The label that the others are compared with; by default the first.
-        launches: How often all programs are started. With several launches the interval says
-            what holds for the programs, and not only for the processes of one launch. It takes
+        launches: How often all candidates are started. With several launches the interval says
+            what holds for the candidates, and not only for the processes of one launch. It takes
             6 or more, depending on the number of candidates.
-        calls: How often the programs are to be called. Then there is also a verdict on the total
+        calls: How often the candidates are to be called. Then there is also a verdict on the total
             of building and so many calls in a new process. For several launches.
         check: Whether all must return what the baseline returns.
         tolerance: How far results may differ, relative to the largest number; by default the
@@ -111,8 +115,9 @@ def compare(
     _check_input(candidates, baseline, check, tolerance, min_effect, time_limit)
     _check_launches(candidates, launches, calls)
     base_label = next(iter(candidates)) if baseline is None else baseline
-    if time_limit is None:
-        time_limit = 1.0 if launches == 1 else launches / 4
+    time_limit = time_limit or (1.0 if launches == 1 else launches / 4)
+    # A check of notebooks sets this: nobody looks at the figures that it measures.
+    time_limit = min(time_limit, float(os.environ.get("D2LHYBRID_TIME_LIMIT", inf)))
     machine = describe_machine(*args)
     show = progress_line(progress)
     launch, done, took, began = None, [], 0.0, perf_counter()
@@ -217,9 +222,7 @@ def _show_launch(show, i, launches, passed, text):
 def _check_results(runners, baseline, tolerance):
     base = runners[baseline]
     advice = "check=False compares their times all the same"
-    for runner in runners.values():
-        if runner is base:
-            continue
+    for runner in [one for one in runners.values() if one is not base]:
         try:
             text = difference(runner.result, base.result, tolerance)
         except CandidateError:

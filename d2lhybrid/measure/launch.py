@@ -1,11 +1,13 @@
 """All candidates of a comparison, started together: in this process, or each in its own."""
 
+import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from random import sample
 from typing import Any
 
 from .candidates import CandidateError, Program
-from .processes import ProgramRunner, Started, close_all, load_all, passed_to
+from .processes import ProgramRunner, Started, loaded, passed_to
 from .timing import Rounds, Runner, Timing, no_garbage_collection
 
 MIN_ROUNDS = 10  # for calls so slow that the time limit allows fewer
@@ -21,13 +23,13 @@ class Launch:
     def __init__(self, candidates: dict[str, Any], args: tuple, first_calls: int):
         self.candidates, self.args, self.first_calls = candidates, args, first_calls
         self.runners, self.rounds, self.took = {}, None, 0.0
-        self._processes = {}
+        self._processes = ExitStack()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        close_all(self._processes.values())
+        self._processes.close()
 
     def warm_up(
         self,
@@ -42,32 +44,32 @@ class Launch:
         random order, as the first may find the machine in another state. `failed` gets the error
         of a candidate that fails; if `failed` returns, the candidate is left out.
         """
-
         programs = {k: c for k, c in self.candidates.items() if isinstance(c, Program)}
-        loaded = load_all(programs, self._processes, failed, self.args, self.first_calls, show)
+        block = loaded(programs, failed, self.args, self.first_calls, show)
+        own = self._processes.enter_context(block)
         ready = {}
         for label, candidate in self.candidates.items():
             if isinstance(candidate, Started):
-                loaded[label] = candidate.runner
-                loaded[label].label = label
-                loaded[label].take(self.args)
+                own[label] = candidate.runner
+                own[label].label = label
+                own[label].set_args(self.args)
             elif not isinstance(candidate, Program):
                 show(f"warming up {label}")
                 with passed_to(failed):
                     ready[label] = Runner(label, candidate, self.args, synchronize, clock)
-        for label in sample([*loaded], len(loaded)):
+        for label in sample([*own], len(own)):
             show(f"warming up {label}")
             with passed_to(failed):
-                loaded[label].warm_up()
-                ready[label] = loaded[label]
+                own[label].warm_up()
+                ready[label] = own[label]
         self.runners = {label: ready[label] for label in self.candidates if label in ready}
 
     def measure(
         self, baseline: str, time_limit: float, show: Callable[[str], None], always: bool
     ) -> None:
-        """Add rounds for so many seconds, and at least a few.
+        """Measure rounds until `time_limit` (seconds) has passed, and MIN_ROUNDS at least.
 
-        `show` gets the time that passed, if that takes long, or `always`.
+        `show` gets the time that passed, if that takes LONG, or `always`.
         """
         base = self.runners[baseline]
         self.rounds = Rounds(list(self.runners.values()), base)
@@ -89,3 +91,26 @@ class Launch:
     def machines(self) -> list[dict[str, Any]]:
         """How the programs' processes describe their machine."""
         return [r.machine for r in self.runners.values() if isinstance(r, ProgramRunner)]
+
+
+def progress_line(progress: bool | Callable[[str], None] | None) -> Callable[[str], None]:
+    """A function that shows a text on stderr in place of the previous one; '' erases it.
+
+    With `progress` None it shows something only in a terminal, so that nothing of it is ever
+    stored in a notebook; with False nothing. A function is used as it is: it gets each text, and
+    '' at the end.
+    """
+    if callable(progress):
+        return progress
+    stream = sys.stderr
+    visible = stream.isatty() if progress is None else progress
+    width = 0
+
+    def show(text):
+        nonlocal width
+        if visible and (text or width):
+            stream.write("\r" + text.ljust(width) + ("" if text else "\r"))
+            stream.flush()
+            width = len(text)
+
+    return show

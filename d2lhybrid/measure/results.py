@@ -13,17 +13,22 @@ from math import ceil, exp, inf, isfinite, log
 from statistics import median, mode, stdev
 from typing import Any
 
-from ..tables import Column, Table, seconds, text_table
-from .interval import ERROR, effective_size, interval
-from .machine import machine_line, software_line
+from ..tables import Table
+from . import show
+from .measured_on import machine_line, software_line
+from .statistics import (
+    ERROR,
+    FASTER,
+    effective_size,
+    has_slow_calls,
+    interval,
+    judge,
+    mean_time,
+    price,
+    total_time,
+    usual_time,
+)
 from .timing import Timing
-from .totals import has_slow_calls, mean_time, price, total_time, usual_time
-from .verdict import FASTER, SLOWER, UNCLEAR, judge
-
-LABEL, INTERVAL = Column(""), Column("95 % interval", 16)
-RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
-SPEEDS = [Column("time a call"), *RATIO]
-PRICES = [Column("price", 9), Column("pays after", 13)]
 
 
 @dataclass(frozen=True)
@@ -54,11 +59,12 @@ class Result(Speedup):
 
     label: str
     median: float  # one call
-    worth: int  # how many independent rounds, or launches, say as much as those measured
+    independent_rounds: int  # so many (or launches) say as much as those that were measured
     mean_speedup: float  # by the mean of all calls; `speedup` compares the usual call
-    uneven: str  # the label of the one with calls that take far longer than usual; '' if none
-    within: float | None  # how far rounds let a launch's speed-up scatter: 0.01 for 1 %, up or down
-    between: float | None  # how far the launches' speed-ups scatter; None for a single launch
+    slow_calls_of: str  # the label of the one some of whose calls take far longer; '' if none
+    # Half the 95 % interval of one launch's log speed-up, the median over launches; 0.01 is 1 %.
+    scatter_within: float | None
+    scatter_between: float | None  # two standard deviations of the launches' log speed-ups
     price: float | None  # building, and what the first calls cost more than a later one
     break_even: int | None  # after so many calls the price is paid; None for never
     break_even_low: int | None  # its 95 % interval, from several launches; None for never
@@ -71,8 +77,20 @@ class Result(Speedup):
 class Comparison(Table, Mapping):
     """The answer of `compare`: a mapping from the candidates' labels to a `Result` each.
 
-    `print` shows a table, a notebook an HTML table, `plot()` a picture, `to_markdown()` a table
-    for a page; `to_dict()` returns all that was measured, ready for JSON.
+    `print` shows tables, a notebook an HTML table, `plot()` a picture, `to_markdown()` a table
+    for a page; `to_dict()` returns all that was measured, ready for JSON. Printed:
+
+                     time a call   speed-up     95 % interval              verdict
+        eager           25.24 µs                                          baseline
+        TorchScript     18.02 µs      1.410    1.391 to 1.477               faster
+
+                                 built      price     pays after
+        TorchScript  in a cold process   57.24 ms     7755 calls
+
+        noise floor 0.1%, 769 rounds in 1.00 s
+        note: TorchScript or eager changes its speed slowly: 769 rounds are worth 35
+        measured on: AMD EPYC, 4 cores, 1 thread, cpu, 2026-11-23
+        with: gradients off, Python 3.11.7, d2lhybrid 0.1.0, torch 2.13.0+cpu, numpy 2.4.6
     """
 
     baseline: str
@@ -81,23 +99,23 @@ class Comparison(Table, Mapping):
     took: float  # seconds of measuring
     complete: bool  # False where it was interrupted
     machine: dict[str, Any]  # as `describe_machine` returns it
-    calls: int | None = None  # how often the programs are to be called
+    calls: int | None = None  # how often the candidates are to be called
 
     @property
     def timings(self) -> dict[str, Timing]:
-        """What was measured in the first launch, by label."""
+        """What was measured in the first launch, the only one of most comparisons; by label."""
         return self.launches[0]
 
     @property
     def rounds(self) -> int:
         """How many rounds were measured, in all launches together."""
-        return sum(len(timings[self.baseline].first) for timings in self.launches)
+        return sum(len(timings[self.baseline].block_a) for timings in self.launches)
 
     @cached_property
     def noise_floor(self) -> float:
         """How far the baseline may seem to differ from itself: 0.01 for one per cent."""
         controls = [
-            [log(a / b) for a, b in zip(base.first, base.second, strict=True)]
+            [log(a / b) for a, b in zip(base.block_a, base.block_b, strict=True)]
             for base in self._of(self.baseline)
         ]
         low, _, high = interval(_independent(controls))
@@ -120,11 +138,6 @@ class Comparison(Table, Mapping):
         with one needs about 1.6 times as many rounds, with 9 about 1.9 times.
         """
         return ERROR / (len(self.timings) - 1)
-
-    @property
-    def open(self) -> bool:
-        """Whether more rounds, or launches, might change a verdict."""
-        return any(result.verdict == UNCLEAR for result in self.values())
 
     @cached_property
     def results(self) -> dict[str, Result]:
@@ -166,11 +179,11 @@ class Comparison(Table, Mapping):
             **vars(speedup),
             label=label,
             median=median(map(usual_time, owns)),
-            worth=effective_size(values),
+            independent_rounds=effective_size(values),
             mean_speedup=mean_speedup,
-            uneven=self._uneven(label, speedup, mean_speedup),
-            within=median(map(self._half_width, rounds)) if len(rounds) > 1 else None,
-            between=2 * stdev(values) if len(rounds) > 1 else None,  # 95 % of a bell curve
+            slow_calls_of=self._slow_calls_of(label, speedup, mean_speedup),
+            scatter_within=median(map(self._half_width, rounds)) if len(rounds) > 1 else None,
+            scatter_between=2 * stdev(values) if len(rounds) > 1 else None,  # 95 % of a bell curve
             price=median(map(price, owns)) if is_built else None,
             break_even_low=pays[0],
             break_even=pays[1],
@@ -188,7 +201,7 @@ class Comparison(Table, Mapping):
         low, _, high = interval(ratios, self.error)
         return (high - low) / 2
 
-    def _uneven(self, label, speedup, mean_speedup):
+    def _slow_calls_of(self, label, speedup, mean_speedup):
         """Whose slow calls make the mean disagree with the median; '' where they agree."""
         owns, bases = self._of(label), self._of(self.baseline)
         if speedup.low / self.grey_zone <= mean_speedup <= speedup.high * self.grey_zone:
@@ -226,102 +239,17 @@ class Comparison(Table, Mapping):
     def __len__(self) -> int:
         return len(self.results)
 
-    # How it is shown: as text in tables, one above the other, for a line of 88 characters
-
     def _columns(self):
-        return [LABEL, *SPEEDS, *(self._prices if self._built else []), *self._totals]
+        return show.columns(self)
 
     def _rows(self):
-        for r in self.values():
-            cells = self._speed(r) + (self._price(r) if self._built else []) + self._total_of(r)
-            yield [r.label, *cells]
-
-    @property
-    def _built(self):
-        """What had to be built, and so has a price."""
-        return [result for result in self.values() if result.price is not None]
-
-    @property
-    def _prices(self):
-        return PRICES if len(self.launches) == 1 else [*PRICES, INTERVAL]
-
-    @property
-    def _totals(self):
-        return [] if self.calls is None else [Column(f"{self.calls} calls", 11), *RATIO]
-
-    def _speed(self, r):
-        return [seconds(r.median), *self._ratio(r, r, "*" if r.uneven else "")]
-
-    def _ratio(self, r, speedup, mark=""):
-        if r.label == self.baseline:
-            return ["", "", "baseline"]
-        ends = f"{speedup.low:.3f} to {speedup.high:.3f}"
-        return [f"{speedup.speedup:.3f}{mark}", ends, speedup.verdict]
-
-    def _price(self, r):
-        if r.price is None:
-            cells = ["", "", ""]
-        elif r.label == self.baseline:
-            cells = [seconds(r.price), "baseline", ""]
-        elif r.break_even is not None:
-            ends = (r.break_even_low, r.break_even_high)
-            low, high = ("never" if end is None else end for end in ends)
-            cells = [seconds(r.price), f"{r.break_even} calls", f"{low} to {high}"]
-        else:
-            cells = [seconds(r.price), "never" if r.verdict == SLOWER else "no clear gain", ""]
-        return cells[: len(self._prices)]
-
-    def _total_of(self, r):
-        return [seconds(r.total.time), *self._ratio(r, r.total)] if r.total else []
+        return show.rows(self)
 
     def _text(self):
-        results = list(self.values())
-        lines = [text_table([LABEL, *SPEEDS], [[r.label, *self._speed(r)] for r in results])]
-        if built := self._built:
-            rows = [[r.label, self._where(r), *self._price(r)] for r in built]
-            where = Column("built", max(len(row[1]) for row in rows))
-            lines += ["", text_table([LABEL, where, *self._prices], rows), ""]
-        if self.calls:
-            rows = [[r.label, *self._total_of(r)] for r in results]
-            lines += [text_table([LABEL, *self._totals], rows), ""]
-        return [*lines, self._spread(), *self._remarks(), *self.measured_on().splitlines()]
-
-    def _where(self, r):
-        return f"in a {r.built_in}" if r.built_in else ""
+        return show.text(self)
 
     def _notes(self):
-        built = [f"{r.label} {self._where(r)}" for r in self._built if r.built_in]
-        prices = [f"built: {'; '.join(built)}"] if built else []
-        return [self._spread(), *self._remarks(), *prices, *self.measured_on().splitlines()]
-
-    def _spread(self):
-        launches = f"{len(self.launches)} launches, " if len(self.launches) > 1 else ""
-        rounds = f"{launches}{self.rounds} rounds in {self.took:.2f} s"
-        spread = f"noise floor {self.noise_floor:.1%}, {rounds}"
-        if not self.complete:
-            spread += ", interrupted"
-        elif unsure := [r.label for r in self.values() if r.verdict == UNCLEAR]:
-            spread += f"; still open: {', '.join(unsure)}"
-        return spread
-
-    def _remarks(self):
-        """What must be known of single candidates, a line for each."""
-        for r in self.values():
-            if r.label != self.baseline and r.within is not None:
-                yield (
-                    f"note: {r.label} scatters by {r.within:.1%} within a launch, "
-                    f"and by {r.between:.1%} between launches"
-                )
-            if len(self.launches) == 1 and r.worth < self.rounds:
-                yield (
-                    f"note: {r.label} or {self.baseline} changes its speed slowly: "
-                    f"{self.rounds} rounds are worth {r.worth}"
-                )
-            if r.uneven:
-                yield (
-                    f"note: * now and then {r.uneven} takes far longer: "
-                    f"by all calls together the speed-up is {r.mean_speedup:.3f}"
-                )
+        return show.notes(self)
 
     def measured_on(self) -> str:
         """Where, when and with what it was measured, in two lines."""
@@ -333,7 +261,7 @@ class Comparison(Table, Mapping):
         Several launches are drawn one by one, too: how long their bars are shows the scatter
         within a launch, and how far they lie apart the scatter between launches.
         """
-        from ..plot import plot_speedups
+        from ..plot.speedups import plot_speedups
 
         others = [result for result in self.values() if result.label != self.baseline]
         speedups = {r.label: r.drawn for r in others}
@@ -354,9 +282,6 @@ class Comparison(Table, Mapping):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Comparison":
         """The comparison that `to_dict` wrote, perhaps through JSON."""
-        data = dict(data)
-        if "timings" in data:  # from a version without launches
-            data["launches"] = [data.pop("timings")]
         launches = [
             {label: _timing_from(timing) for label, timing in timings.items()}
             for timings in data["launches"]
@@ -370,7 +295,7 @@ def log_speedups(own: Timing, base: Timing) -> list[float]:
     It takes the geometric mean of the two times of each, so that twice as fast and twice as slow
     are equally far from 0.
     """
-    rounds = zip(base.first, base.second, own.first, own.second, strict=True)
+    rounds = zip(base.block_a, base.block_b, own.block_a, own.block_b, strict=True)
     return [log(a / c * b / d) / 2 for a, b, c, d in rounds]
 
 
@@ -380,7 +305,7 @@ def _independent(rounds):
 
 
 def _timing_from(data):
-    sequences = {name: tuple(data[name]) for name in ("first", "second", "warmup")}
+    sequences = {name: tuple(data[name]) for name in ("block_a", "block_b", "warmup")}
     return Timing(**(data | sequences))
 
 

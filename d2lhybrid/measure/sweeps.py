@@ -13,10 +13,10 @@ from typing import Any
 from ..tables import Column, Table, seconds
 from .candidates import Program, Recipe, Repeated
 from .comparison import compare
+from .launch import progress_line
 from .processes import Started
-from .progress import progress_line
 from .results import Comparison
-from .verdict import FASTER, SLOWER
+from .statistics import FASTER, SLOWER
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Sweep(Table, Mapping):
 
     def plot(self):
         """Draw speed-up over size, a line and a band for each; returns matplotlib Axes."""
-        from ..plot import plot_speedups_by_size
+        from ..plot.speedups import plot_speedups_by_size
 
         sizes = sorted(self)
         speedups = {label: [self[n][label].drawn for n in sizes] for label in self.labels}

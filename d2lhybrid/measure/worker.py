@@ -1,91 +1,30 @@
 """A program's own process: it builds its candidate and times blocks of it on request.
 
-`processes` starts it, with any Python from 3.11 on, and only the standard library is needed.
-A request is a line of JSON on stdin, an answer a line of JSON on stdout. What the program prints
-goes to stderr instead, even if C prints it.
-
-Here the same `Runner` measures as in the comparison's own process. The garbage collector stays
-as the program has it: all the garbage is the program's.
+`processes` starts it. Here the same `Runner` measures as in the comparison's own process. The
+garbage collector stays as the program has it: all the garbage is the program's.
 """
 
-import atexit
-import faulthandler
-import json
 import linecache
 import os
-import signal
 import sys
 import time
 import traceback
 from contextlib import suppress
-from io import TextIOWrapper
-from queue import SimpleQueue
-from threading import Thread
 from types import ModuleType
 
 from .. import frameworks
-from .candidates import CandidateError, Repeated, in_words, recipe
-from .machine import describe_machine
-from .messages import decode, encode
+from ..children.arrays import decode, encode
+from ..children.inside import Responder, in_words
+from .candidates import CandidateError, Repeated, recipe
+from .measured_on import describe_machine
 from .timing import Plan, Runner
 
-GRACE = 2.0  # seconds to end properly
 MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__"` is not run
-ANSWER = '{"number": '  # so an answer begins, and nothing else that may come from stdout
 
 
 def main() -> None:
     """Answer requests until there are no more."""
-    atexit.register(end_helpers)  # the first to be registered is the last to be called
-    requests, answers = own_streams()
-    answers = TextIOWrapper(answers, encoding="utf-8")
-    answers.write("\n")  # ends whatever Python has printed while it started
-    lines = SimpleQueue()
-    Thread(target=listen, args=(requests, lines), daemon=True).start()
-    worker = Worker()
-    while line := lines.get():
-        request = json.loads(line)
-        number, do = request.pop("number"), request.pop("do")
-        try:
-            answer = json.dumps({"number": number, "ok": getattr(worker, do)(**request)})
-        except BaseException as error:  # SystemExit, too
-            answer = json.dumps({"number": number, "error": worker.described(error)})
-        answers.write(answer + "\n")
-        answers.flush()
-
-
-def own_streams():
-    """Two binary files, for requests and for answers, which nothing else can read or write.
-
-    What the process prints goes to stderr instead, even if C prints it.
-    """
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    with open(os.devnull) as nothing:
-        os.dup2(nothing.fileno(), 0)  # or `input()` would read our requests
-    os.dup2(2, 1)
-    for stream in (sys.stdout, sys.stderr):  # by lines: else a crash would take the last words
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
-    faulthandler.enable(all_threads=False)  # says where a crash was
-    return requests, answers
-
-
-def listen(requests, lines):
-    """Read requests in a thread, so that their end is noticed even while the program is busy.
-
-    They also end when the comparison's process is killed.
-    """
-    for line in requests:
-        lines.put(line)
-    lines.put(b"")
-    end_soon()
-
-
-def end_soon():
-    """End this process and its helpers by force, if it doesn't end by itself in a while."""
-    time.sleep(GRACE)
-    if leads_group():
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)
+    Worker().serve()
 
 
 def keep_to_cores(count):
@@ -103,19 +42,8 @@ def keep_to_cores(count):
             os.sched_setaffinity(int(thread), cores)
 
 
-def leads_group():
-    return os.name == "posix" and os.getpgrp() == os.getpid()
-
-
-def end_helpers():
-    """Ask the processes that the program has started to end: compilers have some."""
-    if leads_group():
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # we are in the group ourselves
-        os.killpg(0, signal.SIGTERM)
-
-
-class Worker:
-    """What can be requested; a request names the method."""
+class Worker(Responder):
+    """What can be requested."""
 
     def load(self, label, source, filename, path, build):
         """Run the program's top level, as a module."""
@@ -148,7 +76,7 @@ class Worker:
             time.perf_counter,
             first_calls,
         )
-        names = ("build", "built_in", "warmup", "fastest", "times")
+        names = ("build", "built_in", "warmup", "fastest", "inner_calls")
         # Gradients are left out: a program may switch them off inside its calls.
         machine = describe_machine() | {"gradients": None}
         return {name: getattr(runner, name) for name in names} | {"machine": machine}
@@ -164,10 +92,11 @@ class Worker:
         return self.runner.measure(Plan(calls, untimed))
 
     def result(self):
+        """The result, encoded, or why it cannot be sent."""
         try:
-            return {"result": encode(self.runner.result)}
+            return encode(self.runner.result), None
         except TypeError as error:
-            return {"refusal": str(error)}
+            return None, str(error)
 
     def described(self, error):
         """An error in words, and where in the program's own source it was."""
@@ -177,6 +106,6 @@ class Worker:
         own = [frame for frame in frames if frame.filename == self.filename]
         line = own[-1].lineno if own else None
         if isinstance(error, SyntaxError) and error.filename == self.filename:
-            line = error.lineno  # an older Python may not know all of the syntax
+            line = error.lineno  # the compiler finds more than the parser, which had no objection
         trace = "".join(traceback.format_list(own))
-        return {"text": in_words(error), "line": line, "trace": trace}
+        return in_words(error), line, trace

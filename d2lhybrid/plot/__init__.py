@@ -9,65 +9,12 @@
     trees     what Python reads in a program's text
     outcomes  cells and dots, a row for each thing that was tried
     steps     what changes with the steps of training
-    style     what they share: colours, figures, alternative texts, axes
+    style     what they share: figures, alternative texts, legends, frames
+    axes      their scales: limits, marks, and how these read
+    colours   their colours and shapes
 
 Most functions get plain data; `plot_data_flow` and `plot_tree` get programs. Each makes a figure
-and returns its matplotlib Axes; only `plot_measures` and `plot_chunks` have
-several Axes, and return them in a list.
-A new picture is a new function in the module of what it shows; it ends with what it `say`s to
-readers who cannot see it.
+and returns its matplotlib Axes; only `plot_measures` and `plot_chunks` have several Axes, and
+return them in a list. A new picture is a new function in the module of what it shows, and a name
+in `_NAMES`; it ends with `with_alt`, which gives it the text for readers who cannot see it.
 """
-
-from .curves import plot_curves
-from .flow import plot_data_flow, plot_pipeline, plot_stages
-from .lanes import plot_lanes
-from .outcomes import plot_chunks, plot_measures, plot_outcomes
-from .roofline import plot_roofline
-from .speedups import (
-    plot_pairs,
-    plot_published,
-    plot_ratios,
-    plot_speedups,
-    plot_speedups_by_size,
-)
-from .steps import plot_steps
-from .style import new_axes
-from .times import (
-    plot_break_even,
-    plot_distribution,
-    plot_grouped_times,
-    plot_latencies,
-    plot_over_time,
-    plot_scatter,
-    plot_shares,
-    plot_times,
-)
-from .trees import plot_tree
-
-__all__ = [
-    "new_axes",
-    "plot_break_even",
-    "plot_chunks",
-    "plot_curves",
-    "plot_data_flow",
-    "plot_distribution",
-    "plot_grouped_times",
-    "plot_lanes",
-    "plot_latencies",
-    "plot_measures",
-    "plot_outcomes",
-    "plot_over_time",
-    "plot_pairs",
-    "plot_pipeline",
-    "plot_published",
-    "plot_ratios",
-    "plot_roofline",
-    "plot_scatter",
-    "plot_shares",
-    "plot_speedups",
-    "plot_speedups_by_size",
-    "plot_stages",
-    "plot_steps",
-    "plot_times",
-    "plot_tree",
-]

@@ -11,13 +11,15 @@ import networkx
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-from ..dataflow import HasFlow, data_flow
-from .style import BLUE, GREY, ORANGE, PALE_BLUE, PALE_ORANGE, listed, new_axes, say
+from ..text.dataflow import HasFlow, data_flow
+from .colours import BLUE, BLUE_BOX, GREY, ORANGE_BOX
+from .style import joined, new_axes, with_alt, write
 
-Program = str | Callable | HasFlow | networkx.DiGraph
+IN_ORDER = "from left to right, with an arrow from each to the next"
+Drawable = str | Callable | HasFlow | networkx.DiGraph
 
 
-def plot_data_flow(programs: Program | dict[str, Program]) -> Axes:
+def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Axes:
     """Draw who feeds whom in a program; several programs side by side, on one scale.
 
     Time runs downwards. Inputs are round, operations square, each with the name that the program
@@ -27,7 +29,10 @@ def plot_data_flow(programs: Program | dict[str, Program]) -> Axes:
     """
     if not isinstance(programs, dict):
         programs = {"": programs}
-    flows = {title: _flow_of(program) for title, program in programs.items()}
+    flows = {
+        title: program if isinstance(program, networkx.DiGraph) else data_flow(program)
+        for title, program in programs.items()
+    }
     places = [_places(flow) for flow in flows.values()]
     widths = [max(x for x, _ in place.values()) + 2 for place in places]
     depth = max(-y for place in places for _, y in place.values())
@@ -37,20 +42,15 @@ def plot_data_flow(programs: Program | dict[str, Program]) -> Axes:
         _draw_flow(ax, flow, {node: (left + x, y) for node, (x, y) in place.items()})
         ax.text(left + width / 2 - 1, 0.6, title, fontsize=13, fontweight="bold", ha="center")
         left += width
-    ax.set_xlim(-0.7, left - 0.9)
-    ax.set_ylim(-depth - 0.5, 1 if any(flows) else 0.5)  # with room for titles, if there are any
+    top = 1 if any(flows) else 0.5  # with room for titles, if there are any
+    ax.set(xlim=(-0.7, left - 0.9), ylim=(-depth - 0.5, top))
     ax.axis("off")
-    titles = [f", {title}" if title else "" for title in flows]
-    say(
-        ax,
-        " ".join(
-            f"Data flow{t}: {_in_words(f)}." for t, f in zip(titles, flows.values(), strict=True)
-        ),
-    )
-    return ax
+    titles = {title: f", {title}" if title else "" for title in flows}
+    alt = [f"Data flow{titles[title]}: {_described(flow)}." for title, flow in flows.items()]
+    return with_alt(ax, " ".join(alt))
 
 
-def _in_words(flow):
+def _described(flow):
     """Who feeds whom, one sentence; the arrows that lead to one node are read together."""
     nodes = dict(flow.nodes(data=True))
     names = {node: data["name"] or data["label"] for node, data in nodes.items()}
@@ -60,15 +60,11 @@ def _in_words(flow):
     }
     parts = []
     if alone := [whole[node] for node in networkx.isolates(flow)]:
-        parts.append(f"{listed(alone)} stand{'s' * (len(alone) == 1)} alone")
+        parts.append(f"{joined(alone)} stand{'s' * (len(alone) == 1)} alone")
     for node in flow:
         if sources := [names[source] for source in flow.predecessors(node)]:
-            parts.append(f"{listed(sources)} flow{'s' * (len(sources) == 1)} into {whole[node]}")
+            parts.append(f"{joined(sources)} flow{'s' * (len(sources) == 1)} into {whole[node]}")
     return "; ".join(parts) or "nothing"
-
-
-def _flow_of(program):
-    return program if isinstance(program, networkx.DiGraph) else data_flow(program)
 
 
 def _places(flow):
@@ -91,20 +87,13 @@ def _draw_flow(ax, flow, place):
         _arrow(ax, place[source], place[target], shrinkA=15, shrinkB=15)
     for node, data in flow.nodes(data=True):
         if data["kind"] == "input":
-            look = dict(boxstyle="circle,pad=0.35", facecolor=PALE_ORANGE, edgecolor=ORANGE)
+            look = dict(boxstyle="circle,pad=0.35", **ORANGE_BOX)
         else:
-            look = dict(boxstyle="round,pad=0.4", facecolor=PALE_BLUE, edgecolor=BLUE)
+            look = dict(boxstyle="round,pad=0.4", **BLUE_BOX)
         ax.text(*place[node], data["label"], ha="center", va="center", fontsize=13, bbox=look)
-        ax.annotate(
-            data["name"],
-            xy=place[node],
-            xytext=(16 + 4 * len(data["label"]), 0),  # to the right of the box
-            textcoords="offset points",
-            va="center",
-            fontsize=13,
-            fontstyle="italic",
-            color=BLUE,
-        )
+        beside_box = 16 + 4 * len(data["label"]), 0
+        look = dict(va="center", fontsize=13, fontstyle="italic", color=BLUE)
+        write(ax, data["name"], place[node], beside_box, **look)
 
 
 def plot_stages(stages: dict[str, str]) -> Axes:
@@ -123,25 +112,17 @@ def plot_stages(stages: dict[str, str]) -> Axes:
         if left:
             _arrow(ax, (left - gap, -0.5), (left, -0.5))
         ax.text(left, 1.7, title, fontsize=13, fontweight="bold")
-        ax.text(
-            left + 1,
-            0,
-            "\n".join(text),
-            family="monospace",
-            fontsize=11,
-            va="top",
-            bbox=dict(boxstyle="round,pad=0.6", facecolor=PALE_BLUE, edgecolor=BLUE),
-        )
+        box = dict(boxstyle="round,pad=0.6", **BLUE_BOX)
+        look = dict(family="monospace", fontsize=11, va="top", bbox=box)
+        ax.text(left + 1, 0, "\n".join(text), **look)
         left += width + gap
-    ax.set_xlim(-1, left - gap + 1)
-    ax.set_ylim(-height - 0.8, 3)
+    ax.set(xlim=(-1, left - gap + 1), ylim=(-height - 0.8, 3))
     ax.axis("off")
     parts = [
         f"{title}, {len(text)} lines" if len(text) > 1 else f"{title}, {text[0]}"
         for title, text in lines.items()
     ]
-    say(ax, f"Texts from left to right, with an arrow from each to the next: {'; '.join(parts)}.")
-    return ax
+    return with_alt(ax, f"Texts {IN_ORDER}: {'; '.join(parts)}.")
 
 
 def plot_pipeline(steps: dict[str, str]) -> Axes:
@@ -157,7 +138,7 @@ def plot_pipeline(steps: dict[str, str]) -> Axes:
     depth = 0.25 + 0.2 * max(text.count("\n") + 1 for text in texts)
     total = len(steps) * (width + gap) - gap
     ax = new_axes(total + 0.6 * gap, 2 * height + depth - 0.1)
-    box = dict(boxstyle="round,pad=0,rounding_size=0.1", facecolor=PALE_BLUE, edgecolor=BLUE)
+    box = dict(boxstyle="round,pad=0,rounding_size=0.1", **BLUE_BOX)
     for step, (title, text) in enumerate(zip(titles, texts, strict=True)):
         left = step * (width + gap)
         ax.add_patch(FancyBboxPatch((left, -height), width, 2 * height, **box))
@@ -166,14 +147,12 @@ def plot_pipeline(steps: dict[str, str]) -> Axes:
         ax.text(left + width / 2, -height - 0.15, text, va="top", **middle)
         if step:
             _arrow(ax, (left - gap, 0), (left, 0))
-    ax.set_xlim(-0.3 * gap, total + 0.3 * gap)
-    ax.set_ylim(-height - depth, height + 0.1)
+    ax.set(xlim=(-0.3 * gap, total + 0.3 * gap), ylim=(-height - depth, height + 0.1))
     ax.axis("off")
     parts = [f"{title} ({text})" if text else title for title, text in steps.items()]
-    say(ax, f"Boxes from left to right, with an arrow from each to the next: {', '.join(parts)}.")
-    return ax
+    return with_alt(ax, f"Boxes {IN_ORDER}: {', '.join(parts)}.")
 
 
-def _arrow(ax, start, end, **looks):
-    looks = dict(arrowstyle="-|>", color=GREY, linewidth=1.5, mutation_scale=14) | looks
-    ax.annotate("", xy=end, xytext=start, arrowprops=looks)
+def _arrow(ax, start, end, **look):
+    look |= dict(arrowstyle="-|>", color=GREY, linewidth=1.5, mutation_scale=14)
+    ax.annotate("", xy=end, xytext=start, arrowprops=look)

@@ -11,7 +11,8 @@ from typing import Protocol
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from .style import BLACK, BLUE, PALE_BLUE, dress, listed, new_axes, say
+from .colours import BLACK, BLUE, PALE_BLUE
+from .style import finish_axes, joined, new_axes, with_alt
 
 MOST_LABELS = 12  # so many can be read aloud
 
@@ -57,10 +58,9 @@ def plot_lanes(
     _set_scale(ax, times)
     ax.set_yticks(list(places.values()), [lane for _, lane in places])
     ax.set_ylim(depth - 0.4, -0.6)
-    dress(ax, xlabel)
+    finish_axes(ax, xlabel)
     _write_labels(ax, wanted)
-    say(ax, _in_words(panels, rows))
-    return ax
+    return with_alt(ax, _described(panels, rows))
 
 
 def _from_zero(spans):
@@ -71,24 +71,18 @@ def _from_zero(spans):
 
 
 def _rows_of(spans, lanes):
-    found = {lane for lane, *_ in spans}
+    """The lanes as asked for; or by their first start, with `worker 1` and `worker 2` together."""
+    family_of = {lane: lane.rstrip("0123456789") for lane, *_ in spans}
     if lanes is None:
-        return _in_order(spans, found)
-    if unnamed := found - set(lanes):
-        raise ValueError(f"lanes does not name {listed(sorted(unnamed))}")
+        backwards = sorted(spans, key=lambda span: -span[2])  # so that the first start stays
+        first = {family_of[lane]: start for lane, _, start, _ in backwards}
+        return sorted(family_of, key=lambda lane: (first[family_of[lane]], _natural_sort_key(lane)))
+    if unnamed := family_of.keys() - set(lanes):
+        raise ValueError(f"lanes does not name {joined(sorted(unnamed))}")
     return list(lanes)
 
 
-def _in_order(spans, lanes):
-    """The lanes by their first start; those that differ only in a number stay together."""
-    first = {}
-    for lane, _, start, _ in spans:
-        family = lane.rstrip("0123456789")
-        first[family] = min(start, first.get(family, start))
-    return sorted(lanes, key=lambda lane: (first[lane.rstrip("0123456789")], _counting(lane)))
-
-
-def _counting(text):
+def _natural_sort_key(text):
     """A key for sorting: `worker 10` comes after `worker 9`."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)]
 
@@ -129,7 +123,6 @@ def _set_scale(ax, times):
     ax.xaxis.set_major_formatter(lambda time, _: f"{time:,.12f}".rstrip("0").rstrip("."))
     ax.set_xlim(0, 1.01 * max(times) or 1)
     ax.grid(axis="x", color="#DDDDDD")
-    ax.set_axisbelow(True)
 
 
 def _write_labels(ax, wanted):
@@ -160,13 +153,13 @@ def _written(ax, wanted, size):
     return written
 
 
-def _in_words(panels, rows):
+def _described(panels, rows):
     """The same at every run, even where another worker does the work."""
     parts = []
     for title, own in panels.items():
-        labels = sorted({label for _, label, *_ in own}, key=_counting)
-        shown = listed(labels) if len(labels) <= MOST_LABELS else f"{len(own)} bars in all"
+        labels = sorted({label for _, label, *_ in own}, key=_natural_sort_key)
+        shown = joined(labels) if len(labels) <= MOST_LABELS else f"{len(own)} bars in all"
         name = f"{title}: " if title else ""
-        parts.append(f"{name}{listed(rows[title])}. On them: {shown}.")
+        parts.append(f"{name}{joined(rows[title])}. On them: {shown}.")
     start = ", on one scale. " if any(panels) else ": "
     return f"Bars over time, a row for each lane{start}{' '.join(parts)}"

@@ -9,9 +9,10 @@ from math import ceil, floor, log10
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import NullLocator
 
-from .style import BLACK, BLUE, GREY, PALE_BLUE, RED, dress, listed, new_axes, say
+from .axes import set_log_scale, two_digits
+from .colours import BLACK, BLUE, GREY, PALE_BLUE, RED
+from .style import finish_axes, joined, new_axes, new_panels, with_alt, write
 
 LOOK_OF = {  # outcome -> the colour of its cell, and of its word
     "right": (PALE_BLUE, BLACK),
@@ -42,14 +43,13 @@ def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = 
     ax.set_xticks(range(len(columns)), columns, fontweight="bold")
     ax.set_yticks(rows, list(outcomes))
     ax.set_ylim(place - 0.5, -0.5)
-    dress(ax, sides=())
+    finish_axes(ax, sides=())
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
     rows = [
         f"{label}: {', '.join(f'{column} {outcome}' for column, outcome in cells.items())}"
         for label, cells in outcomes.items()
     ]
-    say(ax, f"Table of outcomes. {'; '.join(rows)}.")
-    return ax
+    return with_alt(ax, f"Table of outcomes. {'; '.join(rows)}.")
 
 
 def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) -> list[Axes]:
@@ -63,9 +63,8 @@ def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) ->
     states = [[[round(value) for value in row] for row in state] for state in states]
     ranks, chunks = len(states[0]), len(states[0][0])
     side = min(0.4, (9.2 / len(states) - 0.15) / chunks)  # of a cell, in inches
-    whole = new_axes(0.8 + len(states) * (side * chunks + 0.15), 0.9 + side * ranks)
-    axes = whole.figure.subplots(1, len(states), sharey=True, squeeze=False)[0]
-    whole.remove()
+    width, height = 0.8 + len(states) * (side * chunks + 0.15), 0.9 + side * ranks
+    axes = new_panels(width, height, len(states))
     pairs = pairwise([states[0], *states])  # each with the one before
     for step, (ax, (before, state)) in enumerate(zip(axes, pairs, strict=True)):
         for rank, row in enumerate(state):
@@ -80,18 +79,18 @@ def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) ->
                 ax.text(chunk, rank, f"{value}", ha="center", va="center", fontsize=12, **ink)
         ax.set(xlim=(-0.5, chunks - 0.5), ylim=(ranks - 0.5, -0.5))
         ax.set_xticks(range(chunks))
-        dress(ax, xlabel="chunk", title=f"step {step}" if step else "start", sides=())
+        finish_axes(ax, xlabel="chunk", title=f"step {step}" if step else "start", sides=())
         ax.tick_params(length=0)
     axes[0].set_yticks(range(ranks), [f"rank {rank}" for rank in range(ranks)])
     counts = [sum(value >= complete for row in state for value in row) for state in states]
-    say(
+    with_alt(
         axes[0],
         f"Tables side by side, from the start to step {len(states) - 1}, each with a row for each "
         f"of {ranks} ranks and a column for each of {chunks} chunks, and a number in each cell. "
-        f"Dark cells have reached {complete}; of these there are {listed(map(str, counts))}. "
+        f"Dark cells have reached {complete}; of these there are {joined(map(str, counts))}. "
         "A frame marks what has changed.",
     )
-    return list(axes)
+    return axes
 
 
 def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] = ()) -> list[Axes]:
@@ -105,9 +104,7 @@ def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] =
     """
     labels = list(measures)
     names = list(next(iter(measures.values())))
-    whole = new_axes(9.5, 0.9 + 0.4 * len(labels))
-    axes = whole.figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
-    whole.remove()
+    axes = new_panels(9.5, 0.9 + 0.4 * len(labels), len(names))
     columns = {name: [row[name] for row in measures.values()] for name in names}
     span = max(max(values) / min(values) for values in columns.values())
     span *= 6 * span**0.35  # with room for the number beside the last dot
@@ -115,25 +112,15 @@ def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] =
         for row, (label, value) in enumerate(zip(labels, values, strict=True)):
             look = dict(color=BLUE, marker="o") if label in dots else dict(color=RED, marker="s")
             ax.plot(value, row, markersize=8, **look)
-            ax.annotate(
-                f"{value:,.0f}" if value >= 10 else f"{value:.2g}",
-                xy=(value, row),
-                xytext=(7, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=11,
-            )
-        ax.set_xscale("log")
+            write(ax, two_digits(value), (value, row), (7, 0), va="center", fontsize=11)
         decades = range(floor(log10(min(values))), ceil(log10(max(values))) + 1)
         ticks = [10.0**k for k in decades[:: 1 + ceil(log10(span)) // 4]]
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.xaxis.set_minor_locator(NullLocator())
-        ax.set_xlim(min(values) / 2, min(values) / 2 * span)
+        low = min(values) / 2
+        set_log_scale(ax.xaxis, low, low * span, ticks, "{:g}".format)
         ax.grid(axis="y", color="#DDDDDD")
-        ax.set_axisbelow(True)
-        dress(ax, title=name)
+        finish_axes(ax, title=name)
     axes[0].set_yticks(range(len(labels)), labels)
     axes[0].set_ylim(len(labels) - 0.5, -0.5)
     panels = f"Panel{'s' * (len(names) > 1)} side by side, with a dot in a row for each label"
-    say(axes[0], f"{panels}: {listed(names)}. The rows: {listed(sorted(labels))}.")
-    return list(axes)
+    with_alt(axes[0], f"{panels}: {joined(names)}. The rows: {joined(sorted(labels))}.")
+    return axes

@@ -5,26 +5,15 @@ performance model for multicore architectures", Communications of the ACM, 2009.
 """
 
 from collections.abc import Mapping
-from itertools import cycle
 from math import log10
 
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import LogLocator, NullLocator
 
-from .style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    RED,
-    dress,
-    listed,
-    new_axes,
-    say,
-)
+from .axes import two_digits
+from .colours import BLACK, GREY, looks_of
+from .style import add_legend, finish_axes, joined, new_axes, with_alt, write
 
 Point = tuple[float, float]  # FLOP per byte, GFLOP/s
 FAR = 1e6  # beyond every edge of the picture, as a factor
@@ -54,65 +43,59 @@ def plot_roofline(
     dots = [dot for line in series.values() for dot in line.values()]
     ridges = [peak / rate for rate in slopes.values()]
     ax = new_axes(8, 5)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    ax.set(xscale="log", yscale="log")
     left = min(*ridges, *(x for x, _ in dots)) / 8
     right = max(*ridges, *(x for x, _ in dots)) * 2.5
     bottom = min([min(slopes.values()) * left * 3, *(y for _, y in dots)]) / 2.5
     left, right, bottom, top = _fit(left, right, bottom, max(peak, *(y for _, y in dots)) * 2.5)
 
     _draw_roof(ax, peak, slopes, left, right, bottom)
-    looks = zip(cycle([BLUE, ORANGE, GREEN, RED, PURPLE]), cycle("os^Dv"))
-    for (label, line), (colour, marker) in zip(series.items(), looks, strict=False):
-        look = dict(color=colour, marker=marker, markersize=8, linewidth=1.5, label=label)
-        ax.plot(*zip(*line.values(), strict=True), zorder=3, **look)
+    for label, look in looks_of(series).items():
+        look |= dict(markersize=8, linewidth=1.5, label=label, zorder=3)
+        ax.plot(*zip(*series[label].values(), strict=True), **look)
     written = []
     for text, (x, y) in _lowest(series):
         near = sum(x < 1.6 * u and 0.6 < y / v < 1.6 for u, v in written)
         written.append((x, y))
-        _write(ax, text, (x, y), (0, -8 - 14 * near), ha="center", va="top")  # a line each
+        _label(ax, text, (x, y), (0, -8 - 14 * near), ha="center", va="top")  # a line each
 
     # widened at one side where the picture has room, so that the slopes rise at 45 degrees
     ax.set_xlim(left, right, auto=True)
     ax.set_ylim(bottom, top, auto=True)
     ax.set_aspect("equal", adjustable="datalim")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator())
+        axis.set(major_locator=LogLocator(), major_formatter="{x:,.12g}")
         axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter("{x:,.12g}")
-    look = dict(ncols=min(3, len(series)), loc="lower left", bbox_to_anchor=(0, 1))
-    ax.legend(fontsize=12, frameon=False, **look)
-    dress(ax, "FLOP per byte", "GFLOP/s", sides=("left", "bottom"))
+    add_legend(ax, "above")
+    finish_axes(ax, "FLOP per byte", "GFLOP/s", sides=("left", "bottom"))
     beside = [
-        f"{label} ({listed(map(str, line))})" if len(line) > 1 else label
+        f"{label} ({joined(map(str, line))})" if len(line) > 1 else label
         for label, line in series.items()
     ]
-    say(
+    return with_alt(
         ax,
         "A roof over two logarithmic axes, FLOP per byte from left to right and GFLOP/s upwards: "
-        f"it rises with the bandwidth of {listed(slopes)}, and is flat at the peak. With it, the "
-        f"dots of {listed(beside)}.",
+        f"it rises with the bandwidth of {joined(slopes)}, and is flat at the peak. With it, the "
+        f"dots of {joined(beside)}.",
     )
-    return ax
 
 
 def _draw_roof(ax, peak, slopes, left, right, bottom):
     """The flat part, and a slope for each bandwidth up to there, the slowest in black."""
     ax.plot([peak / max(slopes.values()), FAR * right], [peak, peak], color=BLACK, linewidth=2)
-    _write(ax, f"peak: {_digits(peak)} GFLOP/s", (right, peak), (-4, 4), ha="right", va="bottom")
+    _label(ax, f"peak: {two_digits(peak)} GFLOP/s", (right, peak), (-4, 4), ha="right", va="bottom")
     for name, rate in slopes.items():
         colour = BLACK if rate == min(slopes.values()) else GREY
         ax.plot([left / FAR, peak / rate], [left / FAR * rate, peak], color=colour, linewidth=2)
         start = max(left, bottom / rate) * 1.15  # where the line comes into the picture
         look = dict(rotation=45, rotation_mode="anchor", ha="left", va="bottom")
-        _write(ax, f"{name}: {_digits(rate)} GB/s", (start, start * rate), (-2, 4), **look)
+        _label(ax, f"{name}: {two_digits(rate)} GB/s", (start, start * rate), (-2, 4), **look)
 
 
-def _write(ax, text, at, offset, **look):
+def _label(ax, text, at, offset, **look):
     """Write beside a place, on white where a line runs below the letters."""
     halo = [withStroke(linewidth=3, foreground="white")]
-    look |= dict(xytext=offset, textcoords="offset points", path_effects=halo, zorder=4)
-    ax.annotate(str(text), xy=at, fontsize=12, **look)
+    write(ax, str(text), at, offset, path_effects=halo, zorder=4, **look)
 
 
 def _lowest(series):
@@ -134,8 +117,3 @@ def _fit(left, right, bottom, top, shape=1.75):
     else:
         bottom /= 10 ** (wide / shape - high)
     return left, right, bottom, top
-
-
-def _digits(number):
-    """A number in two digits, or in all those before the point."""
-    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"

@@ -6,32 +6,17 @@ plot.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import cycle
-from math import inf, log, sqrt
+from math import inf, sqrt
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from .style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    RED,
-    SKY,
-    dress,
-    listed,
-    new_axes,
-    say,
-)
+from .axes import set_ratio_scale
+from .colours import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, colours_of
+from .style import add_legend, finish_axes, joined, new_axes, with_alt, write, write_beside
 
 COLOUR_OF = {"faster": BLUE, "slower": RED, "as good as equal": GREEN}
 COLOUR_OF["no clear difference"] = GREY
-# The marks of an axis, and 1 / each of them
-TICKS = (1.001, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 5)
-TICKS += (10, 20, 50, 100, 200, 500, 1000)
 
 Speedup = tuple[float, float, float, str]  # speed-up, both ends of its interval, verdict
 
@@ -45,21 +30,21 @@ def plot_ratios(ratios: dict[str, Iterable[float]], title: str = "") -> Axes:
     ax = new_axes(8, 1.1 + 0.55 * len(ratios))
     ax.axvline(1, color=GREY, linewidth=1.5)
     rows = {label: list(values) for label, values in ratios.items()}
-    for row, (values, colour) in enumerate(zip(rows.values(), cycle([BLUE, RED]), strict=False)):
+    for row, (label, colour) in enumerate(colours_of(rows, (BLUE, RED)).items()):
+        values = rows[label]
         ax.plot(values, [row] * len(values), "o", color=colour, markersize=9, alpha=0.55)
-    farthest = _farthest([value for values in rows.values() for value in values])
-    _set_scale(ax.xaxis, 1 / farthest, farthest)
+    farthest = _farthest(value for values in rows.values() for value in values)
+    set_ratio_scale(ax.xaxis, 1 / farthest, farthest)
     ax.set_yticks(range(len(rows)), list(rows))
     ax.set_ylim(len(rows) - 0.5, -0.5)
     label = "\u2190 second faster      second time / first time      second slower \u2192"
-    dress(ax, label, title=title)
+    finish_axes(ax, label, title=title)
     name = f"{title}: ratios" if title else "Ratios"
-    say(
+    return with_alt(
         ax,
         f"{name} of two times as dots around a line at 1, on a logarithmic axis. "
-        f"The rows: {listed(rows)}.",
+        f"The rows: {joined(rows)}.",
     )
-    return ax
 
 
 def plot_pairs(ratios: Sequence[float], low: float, high: float) -> Axes:
@@ -81,16 +66,15 @@ def plot_pairs(ratios: Sequence[float], low: float, high: float) -> Axes:
         ax.plot(beyond, [edge] * len(beyond), marker, color=SKY, markersize=4, clip_on=False)
     ax.axhspan(low, high, color=ORANGE, alpha=0.75, zorder=3, label="95 % interval of the median")
     ax.axhline(1, color=BLACK, linewidth=1.2, linestyle="--", zorder=4)
-    _set_scale(ax.yaxis, bottom, top)
-    ax.legend(fontsize=12, frameon=False, loc="lower right", bbox_to_anchor=(1, 1))
-    dress(ax, "round", "ratio of its two times", sides=("left", "bottom"))
-    say(
+    set_ratio_scale(ax.yaxis, bottom, top)
+    add_legend(ax, "above, right")
+    finish_axes(ax, "round", "ratio of its two times", sides=("left", "bottom"))
+    return with_alt(
         ax,
         "The ratio of the two times of each round as a dot, round by round, on a logarithmic "
         "axis, with a dashed line at 1 and a band for the 95 % interval of the median. "
         "The farthest dots are triangles at the edge.",
     )
-    return ax
 
 
 def plot_speedups(
@@ -114,47 +98,37 @@ def plot_speedups(
     launches = launches or {}
     several = max(map(len, launches.values()), default=0)
     ax = new_axes(8, 1.2 + (0.55 + 0.1 * several) * len(speedups))
-    shown = [*speedups.values(), *((*each, "") for bars in launches.values() for each in bars)]
-    farthest = _farthest_of(shown)
+    shown = [numbers for *numbers, _ in speedups.values()]
+    shown += [numbers for bars in launches.values() for numbers in bars]
+    farthest = _farthest(number for numbers in shown for number in numbers)
     edge = min(grey_zone, 1e6)  # matplotlib cannot draw an infinite band
     ax.axvspan(1 / edge, edge, color="#EEEEEE", linewidth=0)
     ax.axvline(1, color=GREY, linewidth=1.5)
-    for row, (label, (speedup, low, high, verdict)) in enumerate(speedups.items()):
-        ends = [max(low, 1 / farthest), min(high, farthest)]
-        colour = COLOUR_OF[verdict]
-        ax.plot(ends, [row, row], color=colour, linewidth=3, solid_capstyle="butt")
-        ax.plot(speedup, row, "o", color=colour, markersize=9)
-        _draw_launches(ax, row, launches.get(label, ()), farthest)
-        ax.annotate(
-            f"{speedup:.2f}  {verdict}",
-            xy=(1, row),
-            xycoords=("axes fraction", "data"),
-            xytext=(8, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=12,
-        )
-    _set_scale(ax.xaxis, 1 / farthest, farthest)
+    for row, (label, (*numbers, verdict)) in enumerate(speedups.items()):
+        _draw_interval(ax, row, numbers, farthest, COLOUR_OF[verdict], 3)
+        bars = launches.get(label, ())
+        for i, launch in enumerate(bars):  # one below the other, between its row and the next
+            _draw_interval(ax, row + 0.15 + 0.6 * i / len(bars), launch, farthest, BLACK, 1)
+        write_beside(ax, 1, row, f"{numbers[0]:.2f}  {verdict}", 8, va="center")
+    set_ratio_scale(ax.xaxis, 1 / farthest, farthest)
     ax.set_yticks(range(len(speedups)), list(speedups))
     ax.set_ylim(len(speedups) - (0.15 if several else 0.5), -0.3 if several else -0.5)
-    dress(ax, f"\u2190 slower      speed-up over {baseline}      faster \u2192")
-    say(
+    finish_axes(ax, f"\u2190 slower      speed-up over {baseline}      faster \u2192")
+    return with_alt(
         ax,
         f"Speed-ups over {baseline} as dots with their intervals, on a logarithmic axis, around "
         "a line at 1 and a grey band of what cannot be told from it. "
         + ("Below each, its launches as thin bars. " if launches else "")
-        + f"The rows, each with its verdict: {listed(speedups)}.",
+        + f"The rows, each with its verdict: {joined(speedups)}.",
     )
-    return ax
 
 
-def _draw_launches(ax, row, launches, farthest):
-    """A thin bar for each launch, one below the other, between its row and the next."""
-    for i, (speedup, low, high) in enumerate(launches):
-        y = row + 0.15 + 0.6 * i / len(launches)
-        ends = [max(low, 1 / farthest), min(high, farthest)]
-        ax.plot(ends, [y, y], color=BLACK, linewidth=1, solid_capstyle="butt")
-        ax.plot(speedup, y, "o", color=BLACK, markersize=3)
+def _draw_interval(ax, row, numbers, farthest, colour, width):
+    """A speed-up as a dot on a bar that reaches from end to end, or to the edge of the picture."""
+    speedup, low, high = numbers
+    ends = [max(low, 1 / farthest), min(high, farthest)]
+    ax.plot(ends, [row, row], color=colour, linewidth=width, solid_capstyle="butt")
+    ax.plot(speedup, row, "o", color=colour, markersize=3 * width)
 
 
 def plot_speedups_by_size(
@@ -172,11 +146,10 @@ def plot_speedups_by_size(
     becomes faster than the baseline, or slower.
     """
     ax = new_axes(8, 4.5)
-    farthest = _farthest_of(point for line in speedups.values() for point in line)
+    farthest = _farthest(n for line in speedups.values() for *numbers, _ in line for n in numbers)
     ax.axhline(1, color=GREY, linewidth=1.5)
     ax.set_xscale("log", base=2)
-    palette = cycle([BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK])
-    colours = dict(zip(speedups, palette, strict=False))
+    colours = colours_of(speedups)
     for label, line in speedups.items():
         colour = colours[label]
         middles, lows, highs, verdicts = zip(*line, strict=True)
@@ -188,26 +161,18 @@ def plot_speedups_by_size(
         ax.scatter(sizes, middles, s=45, c=faces, edgecolors=colour, zorder=3)
     for label, at, text in crossings:
         ax.axvline(at, color=colours[label], linewidth=1.5, linestyle=":")
-        ax.annotate(
-            text,
-            xy=(at, 0),
-            xycoords=("data", "axes fraction"),
-            xytext=(4, 4),
-            textcoords="offset points",
-            fontsize=12,
-        )
-    _set_scale(ax.yaxis, 1 / farthest, farthest)
+        write(ax, text, (at, 0), (4, 4), xycoords=("data", "axes fraction"))
+    set_ratio_scale(ax.yaxis, 1 / farthest, farthest)
     ax.set_xticks(sizes, [f"{n:.15g}" for n in sizes])
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.legend(fontsize=12, frameon=False)
-    dress(ax, "size", f"speed-up over {baseline}")
-    say(
+    add_legend(ax, "inside")
+    finish_axes(ax, "size", f"speed-up over {baseline}")
+    return with_alt(
         ax,
-        f"Speed-ups over {baseline} at the sizes {listed(f'{n:.15g}' for n in sizes)}, both axes "
+        f"Speed-ups over {baseline} at the sizes {joined(f'{n:.15g}' for n in sizes)}, both axes "
         "logarithmic, around a line at 1. A line with a band for its intervals, filled dots where "
-        f"the verdict is clear, for each of: {listed(speedups)}.",
+        f"the verdict is clear, for each of: {joined(speedups)}.",
     )
-    return ax
 
 
 def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
@@ -222,31 +187,22 @@ def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
     for at, ratio, label in found:
         colour = BLUE if ratio > 1 else RED if ratio < 1 else GREY
         ax.plot(at, ratio, "o", color=colour, markersize=7, alpha=0.7)
-        ax.annotate(
-            label,
-            xy=(at, ratio),
-            xytext=(0, 7 if ratio > 1 else -7),  # away from the line
-            textcoords="offset points",
-            ha="center",
-            va="bottom" if ratio > 1 else "top",
-            fontsize=12,
-        )
-    farthest = _farthest([ratio for _, ratio, _ in found])
-    _set_scale(ax.yaxis, 1 / farthest, farthest)
+        points, va = (7, "bottom") if ratio > 1 else (-7, "top")  # away from the line
+        write(ax, label, (at, ratio), (0, points), ha="center", va=va)
+    farthest = _farthest(ratio for _, ratio, _ in found)
+    set_ratio_scale(ax.yaxis, 1 / farthest, farthest)
     years = [at for at, _, _ in found]
     ax.set_xlim(min(years) - 0.3, max(years) + 0.3)
-    ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    ax.xaxis.set_major_formatter("{x:.0f}")
-    dress(ax, "date", "published speed-up", sides=("left", "bottom"))
+    ax.xaxis.set(major_locator=MaxNLocator(8, integer=True), major_formatter="{x:.0f}")
+    finish_axes(ax, "date", "published speed-up", sides=("left", "bottom"))
     above, below = (sum(sign * ratio > sign for _, ratio, _ in found) for sign in (1, -1))
     labels = [label for _, _, label in found if label]
-    say(
+    return with_alt(
         ax,
         f"{len(found)} published speed-ups as dots over the years {int(min(years))} to "
         f"{int(max(years))}, on a logarithmic axis: {above} above the line at 1, {below} below. "
-        + (f"Labelled: {listed(labels)}." if labels else ""),
+        + (f"Labelled: {joined(labels)}." if labels else ""),
     )
-    return ax
 
 
 def _year(date):
@@ -258,30 +214,6 @@ def _year(date):
 
 
 def _farthest(ratios):
-    """How far from 1, as a ratio, the axis must reach to show all ratios."""
-    return max(1.02, *ratios, *[1 / ratio for ratio in ratios]) ** 1.15
-
-
-def _farthest_of(speedups):
-    """How far from 1 the axis must reach to show all speed-ups, and the bounds that there are."""
-    numbers = [number for *numbers, _ in speedups for number in numbers]
-    return _farthest([number for number in numbers if 0 < number < inf])
-
-
-def _set_scale(axis, low, high):
-    """Make an axis that has 1 on it logarithmic."""
-    name = axis.axis_name  # 'x' or 'y'
-    axis.axes.set(**{f"{name}scale": "log", f"{name}lim": (low, high)})
-    up, down = [1], [1]
-    for ticks, end in ((up, high), (down, 1 / low)):
-        for tick in TICKS:  # outwards, leaving out what would run into the one before
-            if tick < end and log(tick / ticks[-1]) > 0.1 * log(high / low):
-                ticks.append(tick)
-    ticks = [1 / tick for tick in down[:0:-1]] + up
-    axis.set_ticks(ticks, [_three_digits(tick) for tick in ticks])
-    axis.set_minor_locator(NullLocator())
-
-
-def _three_digits(tick):
-    """A mark of an axis, in two digits below 1 unless these would make it 1."""
-    return f"{tick:.2g}" if tick < 0.985 else f"{tick:.4g}" if tick > 1 else f"{tick:.3g}"
+    """How far from 1, as a ratio, the axis must reach to show all ratios but 0 and infinity."""
+    shown = [ratio for ratio in ratios if 0 < ratio < inf]
+    return max(1.02, *shown, *[1 / ratio for ratio in shown]) ** 1.15

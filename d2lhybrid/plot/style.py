@@ -1,12 +1,8 @@
-"""What all pictures share: colours, the figure with its text, the look of its axes.
+"""What all pictures share: the figure with its text, legends, the look of axes.
 
-The colours are Okabe and Ito's (https://jfly.uni-koeln.de/color/): colour-blind readers can tell
-them apart. As lines and areas they are strong enough; letters and digits are black, because most
-of these colours have too little contrast with white for them. A picture has a white ground of
-its own, so that it is readable in a dark notebook too.
-
-Each picture says in a sentence or two what it shows, for readers who cannot see it. The sentence
-has no figure that was measured: it must be the same at every run.
+A picture has a white ground of its own, so that it is readable in a dark notebook too. It says in
+a sentence or two what it shows, for readers who cannot see it. The sentence has no figure that
+was measured: it must be the same at every run.
 """
 
 import os
@@ -19,11 +15,15 @@ from io import BytesIO
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from PIL import Image
 
-BLUE, ORANGE, RED, GREY = "#0072B2", "#E69F00", "#D55E00", "#767676"
-GREEN, PURPLE, SKY, BLACK = "#009E73", "#CC79A7", "#56B4E9", "black"
-PALE_BLUE, PALE_ORANGE = "#D6E8F5", "#FBE7BE"
+LEGENDS = {  # where a legend is -> what matplotlib wants to hear
+    "inside": {},
+    "beside": dict(loc="upper left", bbox_to_anchor=(1, 0.95)),
+    "above": dict(loc="lower left", bbox_to_anchor=(0, 1), ncols=3),
+    "above, right": dict(loc="lower right", bbox_to_anchor=(1, 1), ncols=9),
+}
 
 
 class Picture(Figure):
@@ -37,17 +37,24 @@ class Picture(Figure):
 
 def new_axes(width: float, height: float) -> Axes:
     """The Axes of a new figure, `width` by `height` inches; sharp in a notebook."""
+    return new_panels(width, height, 1)[0]
+
+
+def new_panels(width: float, height: float, panels: int) -> list[Axes]:
+    """The same with several Axes side by side, which have one vertical axis."""
     _prepare_notebook()
     look = dict(figsize=(width, height), dpi=72, facecolor="white", layout="constrained")
-    return plt.subplots(FigureClass=Picture, **look)[1]
+    look |= dict(sharey=True, squeeze=False, subplot_kw=dict(axisbelow=True))
+    return list(plt.subplots(1, panels, FigureClass=Picture, **look)[1][0])
 
 
-def say(ax: Axes, text: str) -> None:
-    """Give the picture its alternative text."""
+def with_alt(ax: Axes, text: str) -> Axes:
+    """Give the picture its alternative text; returns `ax`."""
     ax.figure.alt = " ".join(text.split())
+    return ax
 
 
-def listed(words: Iterable[str]) -> str:
+def joined(words: Iterable[str]) -> str:
     """Words as a sentence lists them: 'a, b and c'."""
     *most, last = [word.replace("\n", " ") for word in words]
     if not most:
@@ -99,7 +106,24 @@ def smaller(png: str) -> str:
     return b64encode(file.getvalue()).decode()
 
 
-def dress(
+def write(ax: Axes, text: str, at: tuple, offset: tuple[float, float], **look) -> Annotation:
+    """Write beside a place, `offset` points away; `look` is for matplotlib's `annotate`."""
+    look = dict(textcoords="offset points", fontsize=12) | look
+    return ax.annotate(text, xy=at, xytext=offset, **look)
+
+
+def write_beside(ax: Axes, side: int, row: float, text: str, points: float, **look) -> Annotation:
+    """Write beside a row, so many points away from the left side (0) or the right one (1)."""
+    look = dict(va="center_baseline") | look  # as the labels of the rows
+    return write(ax, text, (side, row), (points, 0), xycoords=("axes fraction", "data"), **look)
+
+
+def add_legend(ax: Axes, where: str, *entries: Iterable, **look) -> None:
+    """Add a legend at a place of `LEGENDS`; without `entries`, of all that has a label."""
+    ax.legend(*entries, fontsize=12, frameon=False, **LEGENDS[where], **look)
+
+
+def finish_axes(
     ax: Axes,
     xlabel: str = "",
     ylabel: str = "",

@@ -5,43 +5,31 @@ run-sequence plot, histogram and break-even chart.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, cycle
-from math import ceil, floor, log10, sqrt
+from math import ceil, floor, log10
 from statistics import fmean, median
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from ..tables import unit_for
+from .axes import around, in_seconds, set_linear_scale, set_log_scale
+from .colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, colours_of, looks_of
 from .speedups import COLOUR_OF
-from .style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    RED,
-    SKY,
-    dress,
-    listed,
-    new_axes,
-    say,
-)
+from .style import add_legend, finish_axes, joined, new_axes, with_alt, write_beside
 
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LOOK_OF = {"eager": dict(color=BLACK, markerfacecolor="white", markeredgewidth=2)}  # of a dot
+LOOK_OF |= {verdict: dict(color=colour) for verdict, colour in ({"": BLACK} | COLOUR_OF).items()}
 
 
-def plot_times(times: dict[str, float], title: str = "") -> Axes:
+def plot_times(times: dict[str, float]) -> Axes:
     """Draw times as bars; the longest bar is the longest time. `times` maps labels to seconds."""
     ax = new_axes(8, 0.9 + 0.45 * len(times))
     labels = list(times)
     unit, factor = unit_for(max(times.values()))
     ax.barh(labels, [times[label] * factor for label in labels], color=BLUE, height=0.6)
     ax.invert_yaxis()
-    dress(ax, f"time in {unit}", title=title)
-    say(ax, f"{title or 'Times'}, as bars from a common start: {listed(labels)}.")
-    return ax
+    finish_axes(ax, f"time in {unit}")
+    return with_alt(ax, f"Times, as bars from a common start: {joined(labels)}.")
 
 
 def plot_grouped_times(
@@ -59,7 +47,7 @@ def plot_grouped_times(
     rows = sum(map(len, groups.values())) + gap * (len(groups) - 1)
     ax = new_axes(9, 0.95 + height * rows)
     place = 0.0
-    names, places, ways, times, verdicts = [], [], [], [], {}
+    names, places, ways, times, dots = [], [], [], [], {}
     for name, group in groups.items():
         if place:
             place += gap
@@ -73,63 +61,44 @@ def plot_grouped_times(
             ax.plot([group[first][0]] * 2, ends, ":", color=BLACK, linewidth=1.5)
         for way, (time, verdict) in group.items():
             kind = "eager" if way == first else verdict
-            look = _look_of(kind)
-            (verdicts[kind],) = ax.plot(time, place, "o", markersize=8, zorder=3, **look)
-            _beside(ax, 1, place, _short(time), 8)
+            (dots[kind],) = ax.plot(time, place, "o", markersize=8, zorder=3, **LOOK_OF[kind])
+            write_beside(ax, 1, place, _three_digits(time), 8)
             places.append(place)
             ways.append(way)
             times.append(time)
             place += 1
-    _set_log_scale(ax.xaxis, times, _time)
+    set_log_scale(ax.xaxis, *around(times), text_of=in_seconds)
     ax.set_yticks(places, ways)
     ax.set_ylim(place - 0.4, -0.6)
     ax.grid(axis="y", color="#EEEEEE")
-    ax.set_axisbelow(True)
-    dress(ax, xlabel)
+    finish_axes(ax, xlabel)
     _write_names(ax, names)
-    order = [kind for kind in ("eager", *COLOUR_OF) if kind in verdicts]
-    if order:
-        dots = [verdicts[kind] for kind in order]
-        look = dict(ncols=len(order), handletextpad=0, columnspacing=1)
-        look |= dict(loc="lower right", bbox_to_anchor=(1, 1))
-        ax.legend(dots, order, fontsize=12, frameon=False, **look)
+    if kinds := [kind for kind in LOOK_OF if kind and kind in dots]:
+        handles = [dots[kind] for kind in kinds]
+        add_legend(ax, "above, right", handles, kinds, handletextpad=0, columnspacing=1)
     shown = []
     for name, group in groups.items():
         comma = "; " if any("," in way for way in group) else ", "
         shown.append(f"{name} ({comma.join(group)})")
-    say(
+    return with_alt(
         ax,
         f"{xlabel.capitalize()}: a dot in a row for each way, with the time beside it, in groups, "
         "on a logarithmic axis. The first dot of a group with verdicts is hollow, and a dotted "
         "line leads from it through the rows of its group; the colours of the others are their "
         f"verdicts. Shown: {', '.join(shown)}.",
     )
-    return ax
 
 
-def _look_of(kind):
-    if kind == "eager":
-        return dict(color=BLACK, markerfacecolor="white", markeredgewidth=2)
-    return dict(color=COLOUR_OF[kind] if kind else BLACK)
-
-
-def _beside(ax, side, row, text, points, **looks):
-    """Write beside a row, so many points away from the left side (0) or the right one (1)."""
-    return ax.annotate(
-        text,
-        xy=(side, row),
-        xycoords=("axes fraction", "data"),
-        xytext=(points, 0),
-        textcoords="offset points",
-        va="center_baseline",  # as the labels of the rows
-        fontsize=12,
-        **looks,
-    )
+def _three_digits(time):
+    """A time with three digits and a fitting unit: 56.1 µs."""
+    time = float(f"{time:.3g}")  # first, since 999.9 µs become 1.00 ms
+    unit, factor = unit_for(time)
+    return f"{time * factor:,.{max(0, 2 - floor(log10(time * factor)))}f} {unit}"
 
 
 def _write_names(ax, names):
     """Write the names of groups in a column of their own, left of the labels of the rows."""
-    texts = [_beside(ax, 0, row, name, 0, fontweight="bold") for row, name in names]
+    texts = [write_beside(ax, 0, row, name, 0, fontweight="bold") for row, name in names]
     columns = [texts, ax.get_yticklabels()]
     widths = [max(text.get_window_extent().width for text in column) for column in columns]
     for text in texts:
@@ -156,84 +125,39 @@ def plot_scatter(
     points = {label: list(dots) for label, dots in points.items()}
     points = {label: dots for label, dots in points.items() if dots}
     ax = new_axes(*((6.5, 5) if diagonal else (8, 4.5)))
-    looks = zip(cycle([BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY]), cycle("os^DvpdP"))
-    for (label, dots), (colour, marker) in zip(points.items(), looks, strict=False):
-        look = dict(color=colour, marker=marker, markersize=8 if paths else 6, linestyle="")
+    for label, look in looks_of(points).items():
+        dots = points[label]
+        look |= dict(markersize=8 if paths else 6, linestyle="")
         look["zorder"] = 3 + 1 / len(dots)  # or a large cloud would hide a small one
         if paths and len(dots) > 1:
-            first, *dots = dots
-            for dot in dots:
-                ax.plot(*zip(first, dot, strict=True), color=colour, linewidth=1)
-            ax.plot(*first, markerfacecolor="white", markeredgewidth=1.5, **look)
-        look["alpha"] = 1 if paths else 0.55
-        ax.plot(*zip(*dots, strict=True), label=label, **look)
+            dots = _draw_paths(ax, dots, look)
+        ax.plot(*zip(*dots, strict=True), label=label, alpha=1 if paths else 0.55, **look)
     across, upwards = zip(*(dot for dots in points.values() for dot in dots), strict=True)
     for axis, values in ((ax.xaxis, across), (ax.yaxis, upwards)):
         values = across + upwards if diagonal else values
-        _set_log_scale(axis, values, _plain) if log else _set_linear_scale(axis, values)
+        set_log_scale(axis, *around(values)) if log else set_linear_scale(axis, values)
     if diagonal:
         ax.axline((1, 1), (2, 2), color=GREY, linewidth=1.5)
-        _beside(ax, 1, ax.get_ylim()[1], diagonal, 6)  # where the line ends: no point is there
-    look = dict(loc="upper left", bbox_to_anchor=(1, 0.95), handletextpad=0)
-    ax.legend(fontsize=12, frameon=False, **look)
-    dress(ax, xlabel, ylabel, sides=("left", "bottom"))
+        write_beside(ax, 1, ax.get_ylim()[1], diagonal, 6)  # where the line ends: no point is there
+    add_legend(ax, "beside", handletextpad=0)
+    finish_axes(ax, xlabel, ylabel, sides=("left", "bottom"))
     kind = "logarithmic axes" if log else "axes"
     line = f" A straight line marks where both are the same: {diagonal}." if diagonal else ""
     star = " Thin lines lead from a label's first point, hollow, to its others." if paths else ""
-    say(
+    return with_alt(
         ax,
         f"Points over two {kind}: {xlabel} from left to right, {ylabel} upwards.{line}"
-        f"{star} Shown: {listed(points)}.",
+        f"{star} Shown: {joined(points)}.",
     )
-    return ax
 
 
-def _set_log_scale(axis, values, text_of):
-    """Make an axis logarithmic, with all values on it and two marks or more."""
-    low, high = min(values), max(values)
-    middle, reach = sqrt(low * high), max(high / low, 3) ** 0.55  # beyond the first and the last
-    low, high = middle / reach, middle * reach
-    name = axis.axis_name  # 'x' or 'y'
-    axis.axes.set(**{f"{name}scale": "log", f"{name}lim": (low, high)})
-    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
-    for digits in ((1,), (1, 3), (1, 2, 5), range(1, 10)):  # the first that gives three marks
-        ticks = [float(f"{digit}e{power}") for power in powers for digit in digits]
-        ticks = [tick for tick in ticks if low <= tick <= high]
-        if len(ticks) >= 3:
-            break
-    ticks = ticks[:: ceil(len(ticks) / 5)]
-    axis.set_ticks(ticks, [text_of(tick) for tick in ticks])
-    axis.set_minor_locator(NullLocator())
-
-
-def _set_linear_scale(axis, values):
-    """Show all values on an axis, with a little room beyond, and a few marks."""
-    low, high = min(values), max(values)
-    room = 0.06 * (high - low) or 0.1 * high
-    axis.axes.set(**{f"{axis.axis_name}lim": (low - room, high + room)})
-    axis.set_major_locator(MaxNLocator(5))
-
-
-def _plain(number):
-    """A mark of an axis without an exponent: 1,000 or 0.1. Very small ones have one: 10⁻⁸."""
-    if 0 < number < 5e-4:
-        digit, power = f"{number:.0e}".split("e")
-        small = f"10{str(int(power)).translate(SUPERSCRIPTS)}"
-        return small if digit == "1" else f"{digit}·{small}"
-    return f"{number:,.12f}".rstrip("0").rstrip(".")
-
-
-def _time(tick):
-    """A mark of an axis of times: 100 µs."""
-    unit, factor = unit_for(tick)
-    return f"{_plain(tick * factor)} {unit}"
-
-
-def _short(time):
-    """A time with three digits and a fitting unit: 56.1 µs."""
-    time = float(f"{time:.3g}")  # first, since 999.9 µs become 1.00 ms
-    unit, factor = unit_for(time)
-    return f"{time * factor:,.{max(0, 2 - floor(log10(time * factor)))}f} {unit}"
+def _draw_paths(ax, dots, look):
+    """Draw thin lines from the first dot, which is hollow, to each of the others; returns these."""
+    first, *others = dots
+    for dot in others:
+        ax.plot(*zip(first, dot, strict=True), color=look["color"], linewidth=1)
+    ax.plot(*first, markerfacecolor="white", markeredgewidth=1.5, **look)
+    return others
 
 
 def plot_latencies(times: Mapping[str, Mapping[str, float]], rows: Sequence[str]) -> Axes:
@@ -245,34 +169,27 @@ def plot_latencies(times: Mapping[str, Mapping[str, float]], rows: Sequence[str]
     at each power of ten.
     """
     ax = new_axes(9, 0.9 + 0.28 * len(rows))
-    looks = zip(cycle([BLUE, ORANGE, RED, GREEN, PURPLE]), cycle("os^Dv"))
-    shown = []
-    for (source, known), (colour, marker) in zip(times.items(), looks, strict=False):
-        places = [(known[thing], at) for at, thing in enumerate(rows) if thing in known]
-        shown += [time for time, _ in places]
-        look = dict(color=colour, marker=marker, markersize=8, markeredgewidth=2, linestyle="")
-        look["zorder"] = 3
-        look["markerfacecolor"] = "none" if known is not next(iter(times.values())) else colour
-        ax.plot([time for time, _ in places], [at for _, at in places], label=source, **look)
+    shown, looks = [], looks_of(times, (BLUE, ORANGE, RED, GREEN, PURPLE))
+    for number, (source, look) in enumerate(looks.items()):
+        places = [at for at, thing in enumerate(rows) if thing in times[source]]
+        found = [times[source][rows[at]] for at in places]
+        shown += found
+        look |= dict(markersize=8, markeredgewidth=2, linestyle="", zorder=3, label=source)
+        ax.plot(found, places, markerfacecolor="none" if number else look["color"], **look)
     low, high = floor(log10(min(shown))), ceil(log10(max(shown)))
     powers = [10.0**power for power in range(low, high + 1)]
-    ax.set_xscale("log")
-    ax.set_xlim(powers[0] / 1.5, powers[-1] * 1.5)
-    ax.set_xticks(powers[::2], [_time(power) for power in powers[::2]])
+    set_log_scale(ax.xaxis, powers[0] / 1.5, powers[-1] * 1.5, powers[::2], in_seconds)
     ax.set_xticks(powers[1::2], [""] * len(powers[1::2]), minor=True)
     ax.set_yticks(range(len(rows)), rows)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.grid(which="both", color="#DDDDDD")
-    ax.set_axisbelow(True)
-    look = dict(ncols=len(times), handletextpad=0, columnspacing=1)
-    ax.legend(fontsize=12, frameon=False, loc="lower right", bbox_to_anchor=(1, 1), **look)
-    dress(ax)
-    say(
+    add_legend(ax, "above, right", handletextpad=0, columnspacing=1)
+    finish_axes(ax)
+    return with_alt(
         ax,
         "Times as marks in a row for each thing, on a logarithmic axis, with a shape and a colour "
-        f"for each source: {listed(times)}. The rows, from the top: {listed(rows)}.",
+        f"for each source: {joined(times)}. The rows, from the top: {joined(rows)}.",
     )
-    return ax
 
 
 def plot_shares(
@@ -293,23 +210,22 @@ def plot_shares(
     unit, factor = (xlabel, 1) if xlabel else unit_for(whole)
     left = [0.0] * len(labels)
     parts = next(iter(shares.values()))
-    for part, colour in zip(parts, cycle([BLUE, ORANGE, SKY, GREEN, PURPLE]), strict=False):
+    for part, colour in colours_of(parts, (BLUE, ORANGE, SKY, GREEN, PURPLE)).items():
         pieces = [shares[label][part] * factor for label in labels]
         ax.barh(labels, pieces, left=left, color=colour, height=0.6, label=part)
         left = [a + b for a, b in zip(left, pieces, strict=True)]
     if limit is not None:
         ax.axvline(limit * factor, color=RED, linewidth=2, linestyle="--", label=limit_label)
     ax.invert_yaxis()
-    ax.legend(fontsize=12, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
-    dress(ax, xlabel or f"{unit} a call")
+    add_legend(ax, "above")
+    finish_axes(ax, xlabel or f"{unit} a call")
     line = f" A dashed line marks {limit_label}." if limit is not None else ""
     title = f"{xlabel}, and what they are" if xlabel else "What the time of a call is"
-    say(
+    return with_alt(
         ax,
-        f"{title} made of, as bars in pieces. The bars: {listed(labels)}. "
-        f"The pieces, from the left: {listed(parts)}.{line}",
+        f"{title} made of, as bars in pieces. The bars: {joined(labels)}. "
+        f"The pieces, from the left: {joined(parts)}.{line}",
     )
-    return ax
 
 
 def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -> Axes:
@@ -321,23 +237,22 @@ def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -
     ax = new_axes(9, 3.5)
     start = min(moments[0] for moments, _ in blocks.values())
     unit, factor = unit_for(median(time for _, times in blocks.values() for time in times))
-    for (label, (moments, times)), colour in zip(blocks.items(), cycle([BLUE, RED]), strict=False):
+    for label, colour in colours_of(blocks, (BLUE, RED)).items():
+        moments, times = blocks[label]
         seconds = [moment - start for moment in moments]
         values = [time * factor for time in times]
         ax.plot(seconds, values, ".", color=colour, markersize=3, alpha=0.5)
         middle = (seconds[0] + seconds[-1]) / 2
         ax.text(middle, 1.01, label, transform=ax.get_xaxis_transform(), ha="center", fontsize=12)
     ax.set_yscale("log")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}")
     ax.yaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_formatter("{x:g}")
-    dress(ax, "seconds since the start", f"{unit} a call", sides=("left", "bottom"))
-    say(
+    finish_axes(ax, "seconds since the start", f"{unit} a call", sides=("left", "bottom"))
+    return with_alt(
         ax,
         "The time of each block of calls as a dot over the moment of measuring, on a logarithmic "
-        f"axis. From left to right: {listed(blocks)}.",
+        f"axis. From left to right: {joined(blocks)}.",
     )
-    return ax
 
 
 def plot_distribution(times: Sequence[float]) -> Axes:
@@ -356,19 +271,17 @@ def plot_distribution(times: Sequence[float]) -> Axes:
     ax.hist(shown, bins=[low * 10 ** (step * i) for i in range(81)], color=SKY)
     ax.axvline(middle, color=BLACK, linestyle="-", linewidth=2, label="median")
     ax.axvline(mean, color=RED, linestyle="--", linewidth=2, label="mean")
-    ax.set_xscale("log")
-    ax.set_xlim(low, high)
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if high > 4 * low else MaxNLocator(8))
+    ax.set(xscale="log", xlim=(low, high))
+    locator = LogLocator(subs=(1, 2, 5)) if high > 4 * low else MaxNLocator(8)
+    ax.xaxis.set(major_locator=locator, major_formatter="{x:g}")
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.legend(fontsize=12, frameon=False)
-    dress(ax, f"{unit} a call", "blocks", sides=("left", "bottom"))
-    say(
+    add_legend(ax, "inside")
+    finish_axes(ax, f"{unit} a call", "blocks", sides=("left", "bottom"))
+    return with_alt(
         ax,
         "How many blocks of calls took how long, as bars over a logarithmic axis of time, with "
         "lines at the median and at the mean.",
     )
-    return ax
 
 
 def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
@@ -380,32 +293,27 @@ def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
     twice the highest price.
     """
     ax = new_axes(8, 3.5)
-    (first_price, base), *others = costs.values()
-    if first_price:
-        raise ValueError(f"the first's price must be 0, not {first_price!r}: subtract it from all")
-    crossings = [price / (base - each) for price, each in others if each < base]
-    highest = max(price for price, _ in others)
-    calls = 2 * max(crossings, default=highest / base)
+    first, *others = costs
+    price, base = costs[first]
+    if price:
+        raise ValueError(f"the first's price must be 0, not {price!r}: subtract it from all")
+    crossings = {label: p / (base - each) for label, (p, each) in costs.items() if each < base}
+    highest = max(price for price, _ in costs.values())
+    calls = 2 * max(crossings.values(), default=highest / base)
     end = max(price + each * calls for price, each in costs.values())
     unit, factor = unit_for(end)
-    palette = chain([BLACK], cycle([BLUE, RED, ORANGE, GREEN, PURPLE, SKY]))
-    colours = dict(zip(costs, palette, strict=False))
+    colours = {first: BLACK} | colours_of(others, (BLUE, RED, ORANGE, GREEN, PURPLE, SKY))
     for label, (price, each) in costs.items():
         line = [price * factor, (price + each * calls) * factor]
         ax.plot([0, calls], line, color=colours[label], linewidth=2, label=label)
-    for label, (price, each) in costs.items():
-        if each < base:
-            at = price / (base - each)
-            ax.plot(at, at * base * factor, "o", color=colours[label], markersize=9)
-    ax.set_xlim(0, calls)
-    ax.set_ylim(0)
-    ax.legend(fontsize=12, frameon=False)
+    for label, at in crossings.items():
+        ax.plot(at, at * base * factor, "o", color=colours[label], markersize=9)
+    ax.set(xlim=(0, calls), ylim=(0, None))
+    add_legend(ax, "inside")
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    dress(ax, "calls", f"total time in {unit}", sides=("left", "bottom"))
-    first, *others = costs
-    say(
+    finish_axes(ax, "calls", f"total time in {unit}", sides=("left", "bottom"))
+    return with_alt(
         ax,
         f"The total time over the number of calls, as straight lines. {first} starts at zero; "
-        f"{listed(others)} start at their price, with a dot where one overtakes it.",
+        f"{joined(others)} start at their price, with a dot where one overtakes it.",
     )
-    return ax

@@ -6,10 +6,12 @@ Explained in notebook 02.
 import ast
 import textwrap
 from collections.abc import Collection
+from copy import copy
 
 from matplotlib.axes import Axes
 
-from .style import BLUE, GREY, ORANGE, PALE_BLUE, PALE_ORANGE, listed, new_axes, say
+from .colours import BLUE_BOX, GREY, ORANGE_BOX
+from .style import joined, new_axes, with_alt
 
 LETTER, SPACE, LEVEL = 0.11, 0.35, 0.75  # inches: a letter's width, between nodes, between levels
 LEFT_OUT = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
@@ -37,14 +39,13 @@ def plot_tree(
         ax.text(left + room / 2, 0.6, title, fontsize=13, fontweight="bold", ha="center")
         tree.draw(ax, left + (room - tree.width) / 2)
         left += room + 2 * SPACE
-    ax.set_xlim(-SPACE / 2, width - SPACE / 2)
-    ax.set_ylim(-depth + 0.55, 1 if any(trees) else 0.45)
+    top = 1 if any(trees) else 0.45
+    ax.set(xlim=(-SPACE / 2, width - SPACE / 2), ylim=(-depth + 0.55, top))
     ax.axis("off")
-    titles = [f"{title}: " if title else "" for title in trees]
-    parts = [title + tree.in_words() for title, tree in zip(titles, trees.values(), strict=True)]
-    orange = f" Marked in orange: {listed(sorted(marked))}." if marked else ""
-    say(ax, f"Syntax tree{'s' * (len(trees) > 1)}. {' '.join(parts)}{orange}")
-    return ax
+    titles = {title: f"{title}: " if title else "" for title in trees}
+    parts = [titles[title] + tree.described() for title, tree in trees.items()]
+    orange = f" Marked in orange: {joined(sorted(marked))}." if marked else ""
+    return with_alt(ax, f"Syntax tree{'s' * (len(trees) > 1)}. {' '.join(parts)}{orange}")
 
 
 def _tree_of(program):
@@ -74,17 +75,16 @@ class _Drawn:
         for child in self.children:
             ax.plot([x, child.draw(ax, at, level + 1)], [-level, -level - 1], color=GREY, zorder=0)
             at += child.width + SPACE
-        ground, edge = (PALE_ORANGE, ORANGE) if self.is_marked else (PALE_BLUE, BLUE)
-        look = dict(boxstyle="round,pad=0.35", facecolor=ground, edgecolor=edge)
-        ax.text(x, -level, self.label, ha="center", va="center", fontsize=13, bbox=look)
+        box = dict(boxstyle="round,pad=0.35", **(ORANGE_BOX if self.is_marked else BLUE_BOX))
+        ax.text(x, -level, self.label, ha="center", va="center", fontsize=13, bbox=box)
         return x
 
-    def in_words(self):
+    def described(self):
         """What is below what, from the top."""
         if not self.children:
             return f"{self.label} alone."
-        here = f"Below {self.label}: {listed(child.label for child in self.children)}."
-        return " ".join([here, *(c.in_words() for c in self.children if c.children)])
+        here = f"Below {self.label}: {joined(child.label for child in self.children)}."
+        return " ".join([here, *(c.described() for c in self.children if c.children)])
 
 
 def _read(node):
@@ -113,12 +113,6 @@ def _read(node):
 
 def _sign(node):
     """An operation's sign as Python writes it."""
-    a = ast.Name("a")
-    operands = dict(left=a, right=a, operand=a, comparators=[a])
-    bare = type(node)(
-        **(
-            dict(ast.iter_fields(node))
-            | {name: operands[name] for name in node._fields if name in operands}
-        )
-    )
+    bare, a = copy(node), ast.Name("a")
+    vars(bare).update(left=a, right=a, operand=a, comparators=[a])  # each sort has some of them
     return ast.unparse(bare).strip("a ")

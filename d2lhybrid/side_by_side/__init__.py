@@ -5,8 +5,8 @@
 Each file `in_*.py` holds one framework's programs. A function there builds one way to run the
 network, from its weights and an input; `train_*` builds a step of training, from these, a target
 and a learning rate; `send` saves the network, and `receive` loads it. All arrays are NumPy's.
-`questions` and `behaviour` ask about more than times. Explained in notebook 14, and each framework
-in a notebook of its own.
+`questions` and `behaviour` ask about more than times; `this_process` runs some of them beside
+PyTorch, for notebook 09. Explained in notebook 14, and each framework in a notebook of its own.
 """
 
 from collections.abc import Sequence
@@ -141,14 +141,14 @@ def network_weights(sizes: Sequence[int] = SIZES) -> list[tuple[np.ndarray, np.n
     ]
 
 
-def network_input(rows: int = 1, width: int = SIZES[0]) -> np.ndarray:
-    """An input (rows, width), drawn at random, the same each time."""
-    return np.float32(np.random.default_rng(1).standard_normal((rows, width)))
+def network_input(rows: int = 1) -> np.ndarray:
+    """An input (rows, 512), drawn at random, the same each time."""
+    return np.float32(np.random.default_rng(1).standard_normal((rows, SIZES[0])))
 
 
-def network_target(rows: int = 1, width: int = SIZES[-1]) -> np.ndarray:
-    """What the network is to learn, (rows, width), drawn at random, the same each time."""
-    return np.float32(np.random.default_rng(2).standard_normal((rows, width)))
+def network_target(rows: int = 1) -> np.ndarray:
+    """What the network is to learn, (rows, 2), drawn at random, the same each time."""
+    return np.float32(np.random.default_rng(2).standard_normal((rows, SIZES[-1])))
 
 
 def ask_frameworks(

@@ -59,7 +59,7 @@ def receive(folder, x):
 def train_eager(weights, x, target, rate, compiler=lambda net: None):
     net, x, target = network(weights), np.array(x), np.array(target)
     compiler(net)
-    # Without a store for keys and values, which is for several devices.
+    # kvstore=None: there is one device, so nothing has to be exchanged between several.
     options = {"optimizer_params": {"learning_rate": rate}, "kvstore": None}
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", **options)
 

@@ -1,5 +1,7 @@
 """The course's network in ONNX Runtime, see notebook 07. The model is written node by node."""
 
+from functools import partial
+
 import onnx
 from onnx import numpy_helper
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
@@ -25,14 +27,20 @@ def model(weights):
     return make_model(graph, opset_imports=[make_opsetid("", 18)], ir_version=9)
 
 
+def network(weights, threads=1):
+    net = InferenceSession(model(weights).SerializeToString(), options(threads))
+    return lambda x: net.run(None, {"x": x})[0]
+
+
 def session(weights, x):
-    net = InferenceSession(model(weights).SerializeToString(), one_thread())
-    return lambda: net.run(None, {"x": x})[0]
+    return partial(network(weights), x)
 
 
-def one_thread():
+def options(threads=1):
     options = SessionOptions()
-    options.intra_op_num_threads = 1  # it does not look at the environment
+    options.intra_op_num_threads = threads  # it does not look at the environment
+    # Threads that wait for work by asking all the time would slow down the others' blocks.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return options
 
 
@@ -41,5 +49,5 @@ def send(weights, x, folder):
 
 
 def receive(folder, x):
-    (result,) = InferenceSession(folder / "net.onnx", one_thread()).run(None, {"x": x})
+    (result,) = InferenceSession(folder / "net.onnx", options()).run(None, {"x": x})
     return result

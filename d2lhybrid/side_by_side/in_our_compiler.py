@@ -23,4 +23,4 @@ def reads(weights, x):
 def called_with(limit, weights, x):
     x = torch.tensor(x)
     found = limit(network(weights).requires_grad_(False), x)
-    return repeated(lambda: found.function(x), found.times)
+    return repeated(lambda: found.function(x), found.calls)

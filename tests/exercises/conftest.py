@@ -6,6 +6,7 @@ called right, `wrong` ones not right; neither may raise an error or hang.
 """
 
 import ast
+import symtable
 import tomllib
 from contextlib import suppress
 from importlib.util import find_spec
@@ -67,7 +68,7 @@ def judge(notebook, cases):
     exercises = [cell for cell in section(notebook, "exercises") if cell["cell_type"] == "code"]
     names = set().union(*map(names_in, [*map(text_of, exercises), *(c.answer for c in cases)]))
     before = notebook["cells"][: notebook["cells"].index(exercises[0])]
-    texts = [text_of(cell) for cell in [*needed_for(names, before), *exercises]]
+    texts = [*needed_for(names, before), *map(text_of, exercises)]
     checks = {}
     for case in cases:
         *asked, check = cells_of(case.exercise, notebook)
@@ -95,21 +96,39 @@ def cells_of(number, notebook):
 
 
 def needed_for(names, cells):
-    """Those of the cells that give names their meaning, also by way of each other, in order."""
+    """The code of the cells that give names their meaning, also by way of each other, in order.
+
+    Of a cell that only imports what is asked for, that is its imports.
+    """
     found = []
     for cell in reversed(cells):
-        if cell["cell_type"] == "code" and assigned(tree_of(cell)) & names:
-            names = names | names_in(text_of(cell))
-            found.insert(0, cell)
+        if cell["cell_type"] != "code" or not assigned(tree_of(cell)) & names:
+            continue
+        text, tree = text_of(cell), tree_of(cell)
+        imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        rest = ast.Module([node for node in tree.body if node not in imports], [])
+        if not assigned(rest) & names:
+            text = "\n".join(map(ast.unparse, imports))
+        names = names | names_in(text)
+        found.insert(0, text)
     return found
 
 
 def names_in(code):
-    """The names that code mentions; a wrong answer may be no code at all."""
+    """The names that code takes from other cells; a wrong answer may be no code at all."""
     with suppress(SyntaxError):
         tree = tree_of({"source": code})
-        return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        table = symtable.symtable(ast.unparse(tree), "<cell>", "exec")
+        changed = {ast.unparse(n.target) for n in ast.walk(tree) if isinstance(n, ast.AugAssign)}
+        return global_names(table) - (assigned(tree) - changed)
     return set()
+
+
+def global_names(table):
+    """The names that a block of code, or a function in it, looks up among the globals."""
+    symbols = [one for one in table.get_symbols() if one.is_referenced()]
+    found = {one.get_name() for one in symbols if one.is_global() or table.get_type() == "module"}
+    return found.union(*map(global_names, table.get_children()))
 
 
 def printed(cell):

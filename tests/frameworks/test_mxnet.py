@@ -17,7 +17,7 @@ import d2lhybrid
 from d2lhybrid.frameworks import mxnet
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
-RUN_C = Path(d2lhybrid.__file__).with_name("leaving") / "run_mxnet.c"
+RUN_C = Path(d2lhybrid.__file__).with_name("without_python") / "run_mxnet.c"
 INSTALLED = pytest.mark.skipif(not find_spec("mxnet"), reason="MXNet is not installed")
 COMPILER = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
 

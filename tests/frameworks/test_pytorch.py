@@ -1,4 +1,4 @@
-"""PyTorch: devices, waiting for them, faults worked around. A double plays a machine with GPUs."""
+"""PyTorch: waiting for devices, faults worked around. A double plays a machine with GPUs."""
 
 import subprocess
 import sys
@@ -9,34 +9,6 @@ from torch import nn
 
 import d2lhybrid as d2l
 from d2lhybrid import reset_compiler
-
-
-@pytest.mark.parametrize(
-    ("gpus", "asked", "expected"),
-    [(0, 0, "cpu"), (0, 3, "cpu"), (1, 0, "cuda:0"), (2, 1, "cuda:1"), (2, 2, "cpu")],
-)
-def test_try_gpu(monkeypatch, gpus, asked, expected):
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
-    assert d2l.try_gpu(asked) == torch.device(expected)
-    assert d2l.num_gpus() == gpus
-
-
-@pytest.mark.parametrize(
-    ("gpus", "expected"), [(0, ["cpu"]), (1, ["cuda:0"]), (2, ["cuda:0", "cuda:1"])]
-)
-def test_try_all_gpus(monkeypatch, gpus, expected):
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
-    assert d2l.try_all_gpus() == [torch.device(name) for name in expected]
-
-
-def test_the_default_is_the_first_gpu(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    assert d2l.try_gpu() == d2l.gpu() == torch.device("cuda:0")
-
-
-def test_cpu_and_gpu_name_devices_that_need_not_be_there():
-    assert d2l.cpu() == torch.device("cpu")
-    assert d2l.gpu(7) == torch.device("cuda:7")
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,8 @@ from d2lhybrid.hybrid.codegen import c_source
 from d2lhybrid.hybrid.codegen.c import c_entry
 from d2lhybrid.hybrid.compiler import CompiledGraph
 from d2lhybrid.hybrid.graph import UnsupportedOperation
-from d2lhybrid.hybrid.passes import (
-    optimise,
-)
-from d2lhybrid.hybrid.toolchain import find_compiler
+from d2lhybrid.hybrid.passes import optimise
+from d2lhybrid.toolchain import find_compiler
 
 NAN, INF = float("nan"), float("inf")
 X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)

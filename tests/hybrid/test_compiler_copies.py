@@ -4,21 +4,19 @@ import copy
 import pickle
 
 import pytest
-from hybrid_helpers import assert_agrees, replace_layer, replace_parameter
+from hybrid_helpers import REPLACE_LAYER, REPLACE_PARAMETER, assert_agrees, change
 
 from d2lhybrid import hybridize
-
-
-def test_a_copy_is_compiled_whatever_the_default_type(net, x, default_float64):
-    other = copy.deepcopy(hybridize(net, x))
-    assert other.holds()
-
 
 COPIES = {
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
     "pickle": lambda fast: pickle.loads(pickle.dumps(fast)),
 }
+
+
+def test_a_copy_is_compiled_whatever_the_default_type(net, x, default_float64):
+    assert copy.deepcopy(hybridize(net, x)).holds()
 
 
 @pytest.mark.parametrize("way", COPIES)
@@ -29,7 +27,7 @@ def test_a_copy_is_a_network_of_its_own(net, x, way):
     assert other.holds()
     assert_agrees(other, net, x)
     assert (other.net is net) == (way == "copy")
-    replace_parameter(other.net)
+    change(other.net, REPLACE_PARAMETER)
     assert_agrees(other, other.net, x)
     assert_agrees(fast, net, x)
 
@@ -39,6 +37,6 @@ def test_a_copy_of_a_network_that_keeps_its_compiled_self(net, x, way):
     net.fast = hybridize(net, x)
     other = COPIES[way](net)
     assert other.fast.net is other
-    replace_layer(other)
+    change(other, REPLACE_LAYER)
     assert_agrees(other.fast, other, x)
     assert_agrees(net.fast, net, x)

@@ -6,9 +6,8 @@ import threading
 
 import pytest
 import torch
-from random_programs import (
-    assert_close,
-)
+from hybrid_helpers import in_threads
+from random_programs import assert_close
 from torch import nn
 
 from d2lhybrid import hybridize, trace
@@ -29,11 +28,7 @@ def test_many_threads_at_once(net):
                 if not torch.allclose(fast(x), net(x), atol=1e-5):
                     wrong.append((i, turn))
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, work)
     assert not wrong
     assert fast.compilations == 1
 
@@ -44,15 +39,11 @@ def test_a_new_shape_in_many_threads_is_recorded_once(net):
     net.forward = lambda x: runs.append(x) or original(x)
     fast = hybridize(net, torch.ones(2, 4))
 
-    def work():
+    def work(_):
         barrier.wait(30)
         fast(torch.ones(2, 11, 4))
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, work)
     assert [type(x) for x in runs] == 2 * [Symbol, torch.Tensor]
 
 

@@ -6,14 +6,16 @@ import shlex
 import shutil
 import subprocess
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
 import torch
+from hybrid_helpers import change
 from torch import nn
 
 from d2lhybrid import hybridize
-from d2lhybrid.hybrid.toolchain import FLAGS, CompilerNotFound, compiler_flags, find_compiler
+from d2lhybrid.toolchain import FLAGS, CompilerNotFound, compiler_flags, find_compiler
 
 try:
     CC = find_compiler()
@@ -92,21 +94,15 @@ def rows_of(results, batch):
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
     """name -> the network compiled, and its programs, built with all flags and without flags."""
-    made = {}
 
+    @cache
     def export(name):
-        if name not in made:
-            net, shape = NETS[name]
-            fast = hybridize(net, torch.zeros(shape))
-            folders = [tmp_path_factory.mktemp("net") for _ in range(2)]
-            made[name] = (
-                fast,
-                *[
-                    build(fast.export(folder), *how)
-                    for folder, how in zip(folders, (compiler_flags(), []), strict=True)
-                ],
-            )
-        return made[name]
+        net, shape = NETS[name]
+        fast = hybridize(net, torch.zeros(shape))
+        return fast, *[
+            build(fast.export(tmp_path_factory.mktemp("net")), *flags)
+            for flags in (compiler_flags(), [])
+        ]
 
     return export
 
@@ -224,22 +220,16 @@ def test_exports_the_weights_that_the_network_has_now(tmp_path):
     fast = hybridize(net, torch.zeros(1, 3))
     program = build(fast.export(tmp_path), *compiler_flags())
 
-    def change(net):
-        with torch.no_grad():
-            net.weight.mul_(2)
-
-    def replace(net):
-        net.weight.data = torch.randn(2, 3)
-
-    def load(net):
-        net.load_state_dict(nn.Linear(3, 2).state_dict(), assign=True)
-
-    for step in (change, replace, load):
-        step(net)
+    for statement in (
+        "net.weight.data.mul_(2)",
+        "net.weight.data = torch.randn(2, 3)",
+        "net.load_state_dict(nn.Linear(3, 2).state_dict(), assign=True)",
+    ):
+        change(net, statement)
         fast.export(tmp_path)
         x = torch.ones(1, 3)
         printed = torch.tensor(numbers_in(run(program, text_of(x), "weights.bin").stdout))
-        torch.testing.assert_close(printed, net(x), msg=step.__name__)
+        torch.testing.assert_close(printed, net(x), msg=statement)
 
 
 def test_makes_the_folder_and_writes_over_what_was_exported(tmp_path):
@@ -271,18 +261,11 @@ def test_a_copy_can_be_exported_before_its_first_call(tmp_path):
     assert "float32[n, 3]" in (fast.export(tmp_path) / "net.h").read_text()
 
 
-@pytest.mark.parametrize(
-    ("examples", "message"),
-    [
-        ([torch.zeros(1, 3)] * 2, r"expected 1 input\(s\), got 2"),
-        ([torch.zeros(1, 3).double()], "not float64"),
-        ([[1.0, 2.0, 3.0]], "not list"),
-    ],
-)
-def test_bad_examples_for_an_export(tmp_path, examples, message):
-    fast = hybridize(torch.relu, torch.zeros(1, 3))
-    with pytest.raises(TypeError, match=message):
-        fast.export(tmp_path / "new", *examples)
+def test_bad_examples_for_an_export(tmp_path):
+    fast, x = hybridize(torch.relu, torch.zeros(1, 3)), torch.zeros(1, 3)
+    for examples, message in (([x, x], r"expected 1 input\(s\), got 2"), ([x.double()], "float64")):
+        with pytest.raises(TypeError, match=message):
+            fast.export(tmp_path / "new", *examples)
     assert not (tmp_path / "new").exists()
 
 
@@ -312,18 +295,17 @@ def test_calls_as_often_as_it_is_told(copy):
 
 USAGE = "usage: net WEIGHTS [CALLS] < ROWS, where CALLS is a whole number above 0"
 THIRD = "item 3 of the input is not a number"
-NO_NUMBERS = ["x", "3x", "3,4", "3-4", "1.2.3", "--3", "-", "e5", "1e", "0x", "in", "#", "\ufeff3"]
+NO_NUMBERS = ["x", "3x", "3,4", "1.2.3", "-", "0x", "\ufeff3"]
 WRONG_SIZE = "is not the 488 bytes of this network's weights"
 ERRORS = [  # arguments, input, message
     ("", "", USAGE),
     ("weights.bin 1 2", "", USAGE),
-    *[(f"weights.bin {calls}", "", USAGE) for calls in ("0", "-1", "1e3", "2.5", "ten", "''")],
+    *[(f"weights.bin {calls}", "", USAGE) for calls in ("0", "-1", "1e3", "''")],
     ("nowhere.bin", "", "nowhere.bin: No such file or directory"),
     *[(f"{one}.bin", "", f"{one}.bin {WRONG_SIZE}") for one in ("short", "long", "empty")],
     (".", "", f". {WRONG_SIZE}"),
     ("weights.bin", "1 2 3 4 5 6", "the input has 6 numbers, and a row has 7"),
     ("weights.bin", "1 " * 15, "the input has 15 numbers, and a row has 7"),
-    ("weights.bin 5", "1", "the input has 1 numbers, and a row has 7"),
     *[("weights.bin", f"1 2 {word} 4", f"{THIRD}: {word}") for word in NO_NUMBERS],
     ("weights.bin", "1 2 1e", f"{THIRD}: 1e"),
     ("weights.bin", "1 2 " + "3" * 1500, f"{THIRD}: {'3' * 40}"),

@@ -2,10 +2,9 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hybrid_helpers import assert_agrees
-from random_programs import (
-    LAYOUTS,
-)
+from random_programs import LAYOUTS
 from torch import nn
 
 from d2lhybrid import hybridize, trace
@@ -17,12 +16,12 @@ from d2lhybrid.hybrid.inputs import admitted
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-@pytest.mark.parametrize("shape", [(4,), (3, 4), (1, 4), (2, 3, 4)])
-def test_inputs_laid_out_in_any_way(net, layout, shape):
-    x = torch.randn(shape)
-    fast = hybridize(net, layout(x))
-    for one in (layout(x), layout(x + 1), x):
-        assert_agrees(fast, net, one)
+def test_inputs_laid_out_in_any_way(net, layout):
+    for shape in ((4,), (3, 4), (1, 4), (2, 3, 4)):
+        x = torch.randn(shape)
+        fast = hybridize(net, layout(x))
+        for one in (layout(x), layout(x + 1), x):
+            assert_agrees(fast, net, one)
 
 
 def test_c_never_sees_a_misaligned_address(net, x, monkeypatch):
@@ -62,38 +61,25 @@ def test_inputs_that_are_stored_with_the_other_sign(net):
     assert square(negative).item() == -1
 
 
-def test_a_parameter_that_is_stored_with_the_other_sign_is_refused():
-    scale = torch.complex(torch.ones(1), torch.ones(1)).conj().imag
-    with pytest.raises(TypeError, match="scale must be contiguous"):
-        hybridize(lambda x: x * scale, X)
-
-
 # What is refused ----------------------------------------------------------------------------
 
 X = torch.ones(3, 4)
 BAD_INPUTS = [  # arguments, the error, what it says
     ([X.double()], TypeError, "of type float32 and on the CPU, not float64 on cpu"),
     ([X.half()], TypeError, "not float16 on cpu"),
-    ([X.bfloat16()], TypeError, "not bfloat16 on cpu"),
-    ([X.int()], TypeError, "not int32 on cpu"),
     ([X.long()], TypeError, "not int64 on cpu"),
-    ([X.bool()], TypeError, "not bool on cpu"),
     ([X.cfloat()], TypeError, "not complex64 on cpu"),
     ([X.to("meta")], TypeError, "not float32 on meta"),
     ([X.to_sparse()], TypeError, "of the ordinary kind, not torch.sparse_coo"),
     ([X.tolist()], TypeError, "a tensor of the ordinary kind, not list"),
     ([X.numpy()], TypeError, "a tensor of the ordinary kind, not ndarray"),
     ([None], TypeError, "a tensor of the ordinary kind, not NoneType"),
-    ([1.5], TypeError, "a tensor of the ordinary kind, not float"),
-    (["x"], TypeError, "a tensor of the ordinary kind, not str"),
     ([X.as_subclass(type("Mine", (torch.Tensor,), {}))], TypeError, "ordinary kind"),
     ([X.clone().requires_grad_()], RuntimeError, "an input requires gradients"),
     ([nn.Parameter(X)], RuntimeError, "an input requires gradients"),
     ([X.clone().requires_grad_() * 2], RuntimeError, "an input requires gradients"),
     ([torch.ones(3, 5)], ValueError, "the weight takes 4 features"),
-    ([torch.ones(4, 3)], ValueError, "the weight takes 4 features"),
     ([torch.ones(2, 4, 5)], ValueError, "the weight takes 4 features"),
-    ([torch.ones(5)], ValueError, "the weight takes 4 features"),
     ([torch.tensor(1.0)], ValueError, "the weight takes 4 features"),
     ([torch.ones(3, 0)], ValueError, "the weight takes 4 features"),
     ([], TypeError, r"argument|expected 1 input\(s\), got 0"),
@@ -102,18 +88,14 @@ BAD_INPUTS = [  # arguments, the error, what it says
 
 
 @pytest.mark.parametrize(("arguments", "error", "reason"), BAD_INPUTS)
-def test_bad_inputs(net, arguments, error, reason):
+def test_bad_inputs_and_examples(net, arguments, error, reason):
     fast = hybridize(net, X)
     with pytest.raises(error, match=reason):
         fast(*arguments)
-    assert fast.compilations == 1
-    assert_agrees(fast, net, X)
-
-
-@pytest.mark.parametrize(("arguments", "error", "reason"), BAD_INPUTS)
-def test_bad_examples(net, arguments, error, reason):
     with pytest.raises(error, match=reason):
         hybridize(net, *arguments)
+    assert fast.compilations == 1
+    assert_agrees(fast, net, X)
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
@@ -154,30 +136,28 @@ def test_a_program_takes_its_shapes_alone(net, shape):
         compiled(torch.ones(shape))
 
 
-def with_weight(weight):
-    net = nn.Linear(4, 4)
-    net.weight = nn.Parameter(weight)
-    return net
-
-
-BAD_PARAMETERS = [
+CANNOT_BE_READ = "weight must be contiguous, aligned and on the CPU"
+BAD_WEIGHTS = [
+    (torch.ones(4, 4, device="meta"), TypeError, CANNOT_BE_READ),
+    (torch.rand(4, 4).t(), TypeError, CANNOT_BE_READ),
+    (torch.ones(4, 8)[:, ::2], TypeError, CANNOT_BE_READ),
+    (torch.ones(1, 4).expand(4, 4), TypeError, CANNOT_BE_READ),
+    (torch.complex(torch.ones(4), torch.ones(4)).conj().imag, TypeError, CANNOT_BE_READ),
     (
-        lambda: nn.Linear(4, 4, device="meta"),
+        torch.frombuffer(bytearray(20), dtype=torch.float32, offset=1, count=4),
         TypeError,
-        "weight must be contiguous, aligned and on the CPU",
+        CANNOT_BE_READ,
     ),
-    (lambda: with_weight(torch.randn(4, 4).t()), TypeError, "weight must be contiguous"),
-    (lambda: with_weight(torch.randn(4, 8)[:, ::2]), TypeError, "weight must be contiguous"),
-    (lambda: with_weight(torch.randn(1, 4).expand(4, 4)), TypeError, "must be contiguous"),
-    (lambda: nn.Linear(4, 4).double(), UnsupportedOperation, "float32 and torch.float64"),
-    (lambda: nn.Linear(4, 4).half(), UnsupportedOperation, "float16 and torch.float32"),
+    (torch.ones(4).to_sparse(), (TypeError, RuntimeError), None),
+    (torch.ones(4).double(), UnsupportedOperation, "float32 and torch.float64"),
+    (torch.ones(4).half(), UnsupportedOperation, "float32"),
 ]
 
 
-@pytest.mark.parametrize(("make", "error", "reason"), BAD_PARAMETERS)
-def test_bad_parameters(make, error, reason):
+@pytest.mark.parametrize(("weight", "error", "reason"), BAD_WEIGHTS)
+def test_bad_parameters(weight, error, reason):
     with pytest.raises(error, match=reason):
-        hybridize(make(), X)
+        hybridize(lambda x: F.linear(x, weight) if weight.dim() == 2 else x + weight, X)
 
 
 def test_a_parameter_without_memory(net, x):
@@ -185,15 +165,3 @@ def test_a_parameter_without_memory(net, x):
     net[0].weight.untyped_storage().resize_(0)
     with pytest.raises(TypeError, match=r"0\.weight must be contiguous, aligned and on the CPU"):
         fast(x)
-
-
-def test_a_misaligned_parameter():
-    scale = torch.frombuffer(bytearray(20), dtype=torch.float32, offset=1, count=4)
-    with pytest.raises(TypeError, match="scale must be contiguous"):
-        hybridize(lambda x: x * scale, X)
-
-
-def test_a_sparse_parameter():
-    weight = torch.ones(4).to_sparse()
-    with pytest.raises((TypeError, RuntimeError)):
-        hybridize(lambda x: x + weight, X)

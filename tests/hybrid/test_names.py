@@ -14,7 +14,7 @@ from d2lhybrid.hybrid.codegen import PRELUDE
 from d2lhybrid.hybrid.compiler import CompiledGraph
 from d2lhybrid.hybrid.graph import Graph, Node
 from d2lhybrid.hybrid.names import UniqueNames
-from d2lhybrid.hybrid.toolchain import find_compiler
+from d2lhybrid.toolchain import find_compiler
 
 X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
 
@@ -72,9 +72,9 @@ class Odd(nn.Module):
     def __init__(self):
         super().__init__()
         self.a, self.a_b = nn.Linear(4, 4, bias=False), nn.ParameterList([torch.ones(4)])
-        self.b = nn.ParameterDict({"1": torch.ones(4), "a-b": torch.ones(4), "a b": torch.ones(4)})
-        for name in ("n", "lambda", "weight_a", "int", "x"):
-            self.register_parameter(name, nn.Parameter(torch.ones(4)))
+        self.b = nn.ParameterDict({key: torch.rand(4) for key in ("1", "a-b", "a b", "größe")})
+        for name in ("n", "lambda", "weight_a", "int", "x", "i", "memory", "x*/"):
+            self.register_parameter(name, nn.Parameter(torch.rand(4)))
         self.plain = torch.ones(4)
 
     def forward(self, x):
@@ -141,22 +141,8 @@ def test_no_macro_of_c_can_be_the_name_of_a_variable():
     assert not {*graph.names.values()} & {*macros}
 
 
-class OddNames(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.listed = nn.ParameterList([torch.full((4,), 2.0), torch.full((4,), 3.0)])
-        self.keyed = nn.ParameterDict({"0": torch.ones(4), "größe": torch.ones(4)})
-        for name in ("n", "int", "i", "lambda", "memory", "x*/"):
-            self.register_parameter(name, nn.Parameter(torch.rand(4)))
-
-    def forward(self, x):
-        for parameter in self.parameters():
-            x = x * parameter
-        return x
-
-
 def test_names_of_parameters_that_mean_something_in_c():
-    net = OddNames()
+    net = Odd()
     with torch.no_grad():
         torch.testing.assert_close(CompiledGraph(trace(net, X))(X), net(X))
 
@@ -164,11 +150,11 @@ def test_names_of_parameters_that_mean_something_in_c():
 def test_every_word_of_the_prelude_can_be_the_name_of_a_weight():
     words = {*re.findall(r"\b[A-Za-z_]\w*", PRELUDE)} - {*keyword.kwlist, "x", "program"}
     assert {"lanes", "few", "panel", "vector", "total", "EACH", "add_tile", "dots"} <= words
-    weights = {word: torch.eye(26)[torch.randperm(26)] for word in sorted(words)}
-    lines = "\n".join(f"    x = linear(x, {word})" for word in weights)
-    chain = write(
-        f"def program(x):\n{lines}\n    return x\n", linear=nn.functional.linear, **weights
-    )
+    weights = {word: torch.randint(1, 3, (26,)) * 2.0 - 3 for word in sorted(words)}  # 1 or -1
+    lines = "\n".join(f"    x = x * {word}" for word in weights)
+    text = f"def program(x):\n{lines}\n    return linear(x, the_last).relu()\n"
+    last = torch.eye(26)[torch.randperm(26)]
+    program = write(text, linear=nn.functional.linear, the_last=last, **weights)
     for n in (1, 3, 40):
         x = torch.randn(n, 26)
-        assert torch.equal(CompiledGraph(trace(chain, x))(x), chain(x))
+        assert torch.equal(CompiledGraph(trace(program, x))(x), program(x))

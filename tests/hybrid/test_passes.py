@@ -1,15 +1,13 @@
 """The passes: each keeps the meaning of random graphs, does its job, and no more when repeated."""
 
 import random
+from functools import cache
 from itertools import pairwise
 
 import pytest
 import torch
 import torch.nn.functional as F
-from random_programs import (
-    number_function,
-    tensor_program,
-)
+from random_programs import number_function, tensor_program
 from torch import nn
 
 from d2lhybrid import get_net, trace
@@ -62,14 +60,15 @@ def random_tensors(seed):
     return graph, values
 
 
-def graphs(seed):
-    return [random_numbers(seed), random_tensors(seed)]
+@cache
+def random_graphs():
+    """Graphs of numbers and graphs of tensors, each with values for it."""
+    return [make(seed) for seed in range(8) for make in (random_numbers, random_tensors)]
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_passes_keep_the_meaning_in_any_order_and_are_idempotent(seed):
-    rng = random.Random(seed)
-    for graph, values in graphs(seed):
+def test_passes_keep_the_meaning_in_any_order_and_are_idempotent():
+    rng = random.Random(0)
+    for graph, values in random_graphs():
         with torch.no_grad():
             before = [meaning(graph, one) for one in values]
             for step in [*rng.choices([*PASSES, optimise], k=6), optimise]:
@@ -84,11 +83,10 @@ def test_passes_keep_the_meaning_in_any_order_and_are_idempotent(seed):
                 graph, before = changed, after
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_what_is_left(seed):
-    for graph, _ in graphs(seed):
+def test_what_is_left():
+    for graph, _ in random_graphs():
         done = drop_unused(share_common(fold_constants(graph)))
-        assert all(done.readers[node] for node in done.nodes)
+        assert all(done.readers[node] for node in done.nodes), graph
         for node in done.nodes:
             constant = node.is_operation and all(one.op == "constant" for one in node.inputs)
             assert not constant or node.op == "div", f"{node} was not folded"
@@ -96,7 +94,7 @@ def test_what_is_left(seed):
             (node.op, node.inputs, repr(node.value) if node.shape is None else id(node.value))
             for node in done.nodes
         ]
-        assert len(set(keys)) == len(keys), "something is computed twice"
+        assert len(set(keys)) == len(keys), f"something is computed twice: {done}"
 
 
 def equations(graph):
@@ -221,24 +219,22 @@ def read_by(node):
     return [source for part in parts(node) for source in part.inputs if not source.fused]
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_what_is_fused_is_read_once_and_alike(seed):
-    for graph, _ in graphs(seed):
+def test_what_is_fused_is_read_once_and_alike():
+    for graph, _ in random_graphs():
         graph = fuse(graph)
         reads = [source for node in graph.nodes for source in node.inputs]
         for node in graph.nodes:
             if node.fused:
-                assert node.is_operation
-                assert (reads + list(graph.outputs)).count(node) == 1
+                assert node.is_operation, graph
+                assert (reads + list(graph.outputs)).count(node) == 1, graph
                 reader = next(one for one in graph.nodes if node in one.inputs)
-                assert reader.op != "linear"
-                assert reader.shape == node.shape
+                assert reader.op != "linear", graph
+                assert reader.shape == node.shape, graph
         for node in stored(graph):
-            assert [part.op for part in parts(node)].count("linear") <= 1
-            assert len(parts(node)) <= LARGEST_KERNEL
-        assert sum(len(parts(node)) for node in stored(graph)) == len(
-            [node for node in graph.nodes if node.is_operation]
-        )
+            assert [part.op for part in parts(node)].count("linear") <= 1, graph
+            assert len(parts(node)) <= LARGEST_KERNEL, graph
+        together = sum(len(parts(node)) for node in stored(graph))
+        assert together == sum(node.is_operation for node in graph.nodes), graph
 
 
 def test_the_courses_network_in_full():
@@ -327,14 +323,13 @@ def check_plan(graph):
     return len(memory)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_no_value_is_overwritten_while_it_is_to_be_read(seed):
-    for graph, _ in graphs(seed):
+def test_no_value_is_overwritten_while_it_is_to_be_read():
+    for graph, _ in random_graphs():
         for before in (graph, drop_unused(graph), fuse(graph), fuse(drop_unused(graph))):
             after = plan_memory(before)
             check_plan(after)
             for batch in (0, 1, 5):
-                assert memory_bytes(after, batch) <= memory_bytes(before, batch)
+                assert memory_bytes(after, batch) <= memory_bytes(before, batch), before
 
 
 def layers(*widths):

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from hybrid_helpers import computing, fancy_func, operations, write
-from random_programs import (
-    random_program,
-)
+from hybrid_helpers import computing, fancy_func, in_threads, operations, write
+from random_programs import random_program
 from torch import nn
 
 from d2lhybrid import get_net, trace
@@ -23,18 +21,13 @@ AGREE = [
     "x + y * 2 - 1",
     "1 - x",
     "2 / x",
-    "x - 1",
-    "x / 2",
     "x - g",
-    "g - x",
     "g / x",
-    "x / g",
     "g + x * g",
     "-x",
     "True * x",
     "x * np.float32(0.5)",
     "x * np.float64(0.1)",
-    "np.float32(0.5) * x",
     "np.float64(3) / x - np.float64(1)",
     "x * nn.Parameter(g)",
     "x * g.contiguous() + g.float()",  # each returns its operand
@@ -42,13 +35,9 @@ AGREE = [
     "torch.add(input=x, other=y)",
     "torch.add(x, y, alpha=1)",
     "torch.add(2, x)",
-    "torch.sub(x, y)",
-    "torch.sub(other=x, input=y)",
     "torch.sub(y, other=x)",
     "torch.subtract(x, y)",
-    "torch.rsub(x, 1)",
     "torch.rsub(x, other=1)",
-    "torch.rsub(input=x, other=y)",
     "torch.mul(x, 3)",
     "torch.multiply(x, y)",
     "torch.div(x, y)",
@@ -57,37 +46,24 @@ AGREE = [
     "torch.true_divide(x, y)",
     "torch.neg(x)",
     "torch.negative(x)",
-    "torch.exp(x)",
     "torch.exp(input=x)",
     "torch.tanh(x)",
     "torch.sigmoid(x)",
-    "torch.relu(x)",
-    "x.add(y)",
     "x.add(other=y)",
     "x.sub(y)",
-    "x.sub(1)",
-    "x.mul(y)",
-    "x.div(y)",
     "x.true_divide(y)",
     "x.neg()",
-    "x.exp()",
     "x.tanh().sigmoid().relu()",
-    "g.add(x)",
     "g.sub(other=x)",
     "g.div(x)",
     "F.relu(x)",
     "F.relu(x, False)",
-    "F.relu(x, inplace=False)",
-    "F.tanh(x)",
     "F.sigmoid(x)",
     "F.dropout(x, training=False)",
-    "F.dropout(x, 0.5, False)",
     "F.dropout(x, 0.0)",
     "F.dropout(input=x, p=0.3, training=False)",
     "nn.Dropout().eval()(x)",
     "nn.Identity()(x)",
-    "F.linear(x, w)",
-    "F.linear(x, w, None)",
     "F.linear(x, w, bias=None)",
     "F.linear(x, w, b)",
     "F.linear(bias=b, weight=w, input=x)",
@@ -255,11 +231,12 @@ def test_the_first_size_of_several_is_the_batch(given, recorded):
     assert graph.inputs[0].shape == graph.outputs[0].shape == recorded
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_types(dtype):
-    graph = trace(nn.Linear(4, 2, dtype=dtype), torch.ones(3, 4, dtype=dtype))
-    assert graph.outputs[0].dtype == dtype
-    assert graph.outputs[0].type == f"{str(dtype).removeprefix('torch.')}[n, 2]"
+def test_types():
+    for name in ("float16", "bfloat16", "float32", "float64"):
+        dtype = getattr(torch, name)
+        graph = trace(nn.Linear(4, 2, dtype=dtype), torch.ones(3, 4, dtype=dtype))
+        assert graph.outputs[0].dtype == dtype
+        assert graph.outputs[0].type == f"{name}[n, 2]"
 
 
 def test_recording_in_several_threads_at_once():
@@ -275,11 +252,7 @@ def test_recording_in_several_threads_at_once():
 
         graphs[i] = trace(function, X)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(graphs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(len(graphs), work)
     for i, graph in enumerate(graphs):
         assert operations(graph) == ["add", "relu"] * 50
         assert {node.value for node in graph.nodes if node.op == "constant"} == {i}
@@ -306,15 +279,15 @@ def operations_by_fx(graph_module):
     return found
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_the_operations_are_those_that_fx_finds(seed):
-    program = random_program(seed)
-    examples = [torch.ones([2 if s == "n" else s for s in shape]) for shape in program.shapes]
-    graph = trace(program.net, *examples)
-    graph_module = torch.fx.symbolic_trace(program.net)
-    assert operations(graph) == operations_by_fx(graph_module), program.text
-    with torch.no_grad():
-        ours, theirs = graph(*examples), graph_module(*examples)
-    pairs = zip(ours, theirs, strict=True) if graph.container else [(ours, theirs)]
-    for one, other in pairs:
-        torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
+def test_the_operations_are_those_that_fx_finds():
+    for seed in range(15):
+        program = random_program(seed)
+        examples = [torch.ones([2 if s == "n" else s for s in shape]) for shape in program.shapes]
+        graph = trace(program.net, *examples)
+        graph_module = torch.fx.symbolic_trace(program.net)
+        assert operations(graph) == operations_by_fx(graph_module), program.text
+        with torch.no_grad():
+            ours, theirs = graph(*examples), graph_module(*examples)
+        torch.testing.assert_close(
+            ours, theirs, rtol=0, atol=0, equal_nan=True, msg=lambda m, p=program: f"{m}\n{p.text}"
+        )

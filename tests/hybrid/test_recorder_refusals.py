@@ -18,136 +18,86 @@ X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
 
 QUESTIONS = [  # statement, how the error names the question
     ("if x: pass", "whether it is true"),
-    ("while x: pass", "whether it is true"),
-    ("assert x", "whether it is true"),
-    ("not x", "whether it is true"),
     ("x and y", "whether it is true"),
-    ("bool(x)", "whether it is true"),
-    ("1 if x else 2", "whether it is true"),
     ("x == 1", "for a comparison"),
-    ("x == y", "for a comparison"),
-    ("x == None", "for a comparison"),
-    ("1 == x", "for a comparison"),
     ("x != 1", "for a comparison"),
     ("x < 1", "for a comparison"),
     ("x <= 1", "for a comparison"),
     ("x > 1", "for a comparison"),
     ("x >= 1", "for a comparison"),
-    ("0 < x", "for a comparison"),
-    ("0 < x < 1", "for a comparison"),
     ("x.eq(1)", "eq"),
-    ("max(x, y)", "for a comparison"),
-    ("sorted([x, y])", "for a comparison"),
-    ("x in [1, 2]", "for a comparison"),
     ("x in (y,)", "for a comparison"),
     ("1 in x", "what it contains"),
-    ("x not in [y]", "for a comparison"),
     ("len(x)", "for its length or its items"),
-    ("list(x)", "for its length or its items"),
     ("for row in x: pass", "for its length or its items"),
-    ("first, second = x", "for its length or its items"),
-    ("print(*x)", "for its length or its items"),
     ("int(x)", "for its number"),
     ("float(x)", "for its number"),
     ("complex(x)", "for its number"),
-    ("math.sqrt(x)", "for its number"),
-    ("[1, 2][x]", "for its number"),
     ("range(x)", "for its number"),
     ("x.item()", "for its number"),
     ("x.tolist()", "for its number"),
     ("x.numpy()", "to become a NumPy array"),
     ("np.asarray(x)", "to become a NumPy array"),
-    ("np.array(x)", "to become a NumPy array"),
     ("np.tanh(x)", "to become a NumPy array"),
     ("copy.copy(x)", "for a copy"),
     ("copy.deepcopy([x])", "for a copy"),
     ("pickle.dumps(x)", "for a copy"),
     ("isinstance(x, torch.Tensor)", "of what type it is"),
     ("torch.is_tensor(x)", "of what type it is"),
-    ("x.shape[0] == 3", "for a comparison"),
     ("range(x.shape[0])", "for its number"),
     ("x.shape[0] in {1, 2}", "whether a set or a dict holds it"),
-    ("{1: 2}.get(x.shape[0])", "whether a set or a dict holds it"),
     ("isinstance(x.shape[0], int)", "of what type it is"),
-    ("math.floor(x.size(0))", "for its number"),
 ]
 CHANGES = [
     "x += 1",
-    "x -= y",
-    "x *= 2",
-    "x /= 2",
     "x //= 2",
-    "x %= 2",
-    "x **= 2",
     "x @= w",
     "x[0] = 1",
-    "x[:, 0] = y",
     "del x[0]",
     "x.add_(1)",
-    "x.relu_()",
-    "x.zero_()",
-    "x.copy_(y)",
     "x.requires_grad_()",
     "torch.relu_(x)",
-    "torch.tanh_(x)",
     "F.relu_(x)",
     "F.relu(x, inplace=True)",
     "F.relu(x, True)",
     "F.dropout(x, 0.5, False, True)",
-    "nn.ReLU(inplace=True)(x)",
     "nn.Sequential(nn.ReLU(inplace=True))(x)",
-    "nn.Dropout(0.5, inplace=True).eval()(x)",
     "x.data = y",
     "global w; w += 1",
     "global w; w += x",
     "global w; w[0] = 1",
     "w.add_(x)",
-    "w.mul_(2)",
     "nn.init.zeros_(w)",
     "w.data = w + 1",
     "torch.add(w, 1, out=w)",
     "torch.exp(g, out=w[0])",
     "global flag; flag |= True",
-    "global flag; flag &= False",
-    "global flag; flag ^= True",
 ]
 COMPUTED = [  # from tensors alone: it would be kept as it is now
     "F.linear(x, w * g)",
-    "F.linear(x, w.t())",
-    "F.linear(x, w.T)",
     "F.linear(x, (w * g).detach())",
     "x * w[0]",
-    "x * (g + 1)",
     "x * -g",
-    "x * g.exp()",
     "x * g.clone()",
     "x * g.data",
     "x * torch.stack([g, g])[0]",
     "x * torch.sort(g)[0]",
-    "x * torch.sort(g).values",
-    "x * w.max(0)[0]",
-    "x * torch.cat(g.split(2))",
     "x * w.unbind()[0]",
     "x * [*w][0]",
     "x * torch.rand(4)",
-    "x * torch.ones(4)",
     "x * torch.tensor(2.0)",
-    "x * torch.zeros_like(g)",
 ]
 UNSUPPORTED = [  # expression, how the error names the operation
     ("x ** 2", "pow"),
     ("2 ** x", "r?pow"),
     ("x @ w", "matmul"),
-    ("w @ x", "matmul"),
     ("x // 2", "floordiv"),
     ("x % 2", "mod"),
     ("abs(x)", "abs"),
     ("+x", "pos"),
     ("~x", "invert"),
-    ("round(x)", "round"),
     ("round(x, 2)", "round"),
     ("divmod(x, y)", "divmod"),
-    ("divmod(2, x)", "r?divmod"),
     ("x & y", "and"),
     ("True | x", "r?or"),
     ("x ^ x", "xor"),
@@ -157,58 +107,31 @@ UNSUPPORTED = [  # expression, how the error names the operation
     ("x.exp(3)", r"exp with 2 argument\(s\)"),
     ("x.sub(1, 2)", r"sub with 3 argument\(s\)"),
     ("x[0]", "getitem"),
-    ("x[:, 1]", "getitem"),
     ("x.T", "T"),
     ("x.mean()", "mean"),
-    ("x.sum(1)", "sum"),
-    ("x.view(-1)", "view"),
-    ("x.reshape(-1)", "reshape"),
     ("x.float()", "float"),
-    ("x.to('meta')", "to"),
-    ("x.detach()", "detach"),
-    ("x.clone()", "clone"),
-    ("x.numel()", "numel"),
-    ("x.gt(0)", "gt"),
     ("torch.gt(x, 0)", "gt"),
     ("torch.cos(x)", "cos"),
     ("torch.equal(x, y)", "equal"),
     ("torch.cat([x, y])", "cat"),
-    ("torch.stack((x, y))", "stack"),
     ("torch.where(w > 0, x, y)", "where"),
-    ("torch.matmul(x, w)", "matmul"),
     ("torch.add(x, y, alpha=2)", "add with alpha"),
     ("torch.sub(x, y, alpha=0)", "sub with alpha"),
     ("torch.div(x, y, rounding_mode='floor')", "div with rounding_mode"),
     ("torch.add(x, y, out=w)", "add with out"),
     ("F.gelu(x)", "gelu"),
-    ("F.softmax(x, dim=1)", "softmax"),
-    ("F.layer_norm(x, (4,))", "layer_norm"),
     ("F.dropout(x)", "dropout in training"),
     ("F.dropout(x, 0.1, True)", "dropout in training"),
-    ("nn.Dropout()(x)", "dropout in training"),
-    ("nn.GELU()(x)", "gelu"),
     ("nn.Flatten()(x)", "flatten"),
-    ("x.shape[0] * 2", "the batch size as a number"),
     ("x * x.shape[0]", "the batch size as a number"),
-    ("x / x.size(0)", "the batch size as a number"),
     ("x.size()[0] + 1", "the batch size as a number"),
-    ("1 - x.shape[0]", "the batch size as a number"),
     ("torch.relu(x.shape[0])", "the batch size as a number"),
     ("x + g.double()", "computed from other tensors"),
     ("x + wide", "add of torch.float32 and torch.float64"),
     ("F.linear(x, wide)", "linear of torch.float32 and torch.float64"),
 ]
-OTHER_KINDS = [
-    "x + [1]",
-    "x + 'a'",
-    "x * 1j",
-    "x * None",
-    "x - np.ones(4)",
-    "np.ones(4) * x",
-    "{'a': x}",
-    "None",
-]
-OTHER_KINDS += ["[(x, y), x]", "pair(x, y)", "'text'"]
+OTHER_KINDS = ["x + [1]", "x * 1j", "x * None", "x - np.ones(4)", "np.ones(4) * x"]
+OTHER_KINDS += ["{'a': x}", "None", "[(x, y), x]", "pair(x, y)", "'text'"]
 WRONG_SHAPES = [
     ("x + torch.nn.Parameter(three)", "a size of 3 does not go with 4"),
     ("x + fixed", "a size of 3 does not go with n"),
@@ -235,7 +158,13 @@ def test_asking_a_tensor(statement, question):
 
 @pytest.mark.parametrize(
     ("statement", "question"),
-    [case for case in QUESTIONS if "x." not in case[0] and "np.ones" not in case[0]],
+    [
+        ("if x: pass", "whether it is true"),
+        ("x < 1", "for a comparison"),
+        ("{1: 2}.get(x)", "whether a set or a dict holds it"),
+        ("int(x)", "for its number"),
+        ("isinstance(x, float)", "of what type it is"),
+    ],
 )
 def test_asking_a_number(statement, question):
     with pytest.raises(RecordingError, match=question) as error:
@@ -253,15 +182,15 @@ def test_changing_a_tensor_in_place(statement):
     assert all(torch.equal(outside[name], before[name]) for name in before)
 
 
-@pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("expression", COMPUTED)
-def test_tensors_computed_during_the_recording(expression, requires_grad):
-    names = {name: torch.eye(4).requires_grad_(requires_grad) for name in "w"}
-    names["g"] = torch.tensor([3.0, 1.0, 4.0, 1.5]).requires_grad_(requires_grad)
-    for mode in (torch.enable_grad, torch.no_grad, torch.inference_mode):
-        with mode(), pytest.raises(RecordingError, match="computed from other tensors") as error:
-            trace(computing(expression, **names), X, Y)
-        assert_quotes(error, f"return {expression}")
+def test_tensors_computed_during_the_recording(expression):
+    for requires_grad in (False, True):
+        names = {"w": torch.eye(4), "g": torch.tensor([3.0, 1.0, 4.0, 1.5])}
+        names = {name: tensor.requires_grad_(requires_grad) for name, tensor in names.items()}
+        for mode in (torch.enable_grad, torch.no_grad, torch.inference_mode):
+            with mode(), pytest.raises(RecordingError, match="computed from other") as error:
+                trace(computing(expression, **names), X, Y)
+            assert_quotes(error, f"return {expression}")
 
 
 @pytest.mark.parametrize(("expression", "name"), UNSUPPORTED)
@@ -304,13 +233,9 @@ def test_a_tensor_computed_beforehand_from_a_parameter():
     assert operations(trace(computing("F.linear(x, leaf)", leaf=leaf), X, Y)) == ["linear"]
 
 
-@pytest.mark.parametrize("expression", ["g * 2", "(x, g + 1)", "[w.t()]"])
-def test_results_computed_from_tensors_alone(expression):
+def test_a_result_that_is_none():
     with pytest.raises(RecordingError, match="computed from other tensors"):
-        trace(computing(expression), X, Y)
-
-
-def test_a_batch_size_as_a_result():
+        trace(computing("(x, g + 1)"), X, Y)
     with pytest.raises(UnsupportedOperation, match="the batch size as a number"):
         trace(computing("x.shape[0]"), X, Y)
 
@@ -341,19 +266,9 @@ def test_a_buffer_that_counts_is_refused_and_stays_as_it_was():
     assert net.n == 1
 
 
-LEAKS = [
-    "leak + x",
-    "x + leak",
-    "x * leak",
-    "torch.relu(leak)",
-    "leak.relu()",
-    "-leak",
-    "leak",
-    "1 - leak",
-]
-
-
-@pytest.mark.parametrize("expression", LEAKS)
+@pytest.mark.parametrize(
+    "expression", ["leak + x", "x * leak", "torch.relu(leak)", "-leak", "leak"]
+)
 def test_symbols_of_another_recording(expression):
     kept = []
     graph = trace(lambda x: kept.append(x) or x * 2, X)
@@ -365,12 +280,9 @@ def test_symbols_of_another_recording(expression):
 
 EXAMPLES = [  # an example that is none, the error
     ("text", "x is str"),
-    (None, "x is NoneType"),
     ([1.0], "x is list"),
     (np.ones(3), "x is ndarray"),
-    (1j, "x is complex"),
     (torch.ones(3, dtype=torch.int64), "x is torch.int64"),
-    (torch.ones(3, dtype=torch.bool), "x is torch.bool"),
     (torch.ones(3, dtype=torch.complex64), "x is torch.complex64"),
 ]
 

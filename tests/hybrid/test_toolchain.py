@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from d2lhybrid import hybridize, trace
-from d2lhybrid.hybrid import toolchain
+from d2lhybrid import hybridize, toolchain, trace
 from d2lhybrid.hybrid.codegen import python_function
-from d2lhybrid.hybrid.toolchain import CompilationFailed, CompilerNotFound
+from d2lhybrid.toolchain import CompilationFailed, CompilerNotFound
 
 
 @pytest.fixture
@@ -72,30 +71,28 @@ def test_a_compiler_that_fails(unseen, monkeypatch, tmp_path, folder, x):
     assert torch.equal(hybridize(unseen, x)(x), unseen(x)), "a failure is not remembered"
 
 
-def test_a_compiler_that_writes_no_text(unseen, monkeypatch, tmp_path, x):
-    monkeypatch.setenv("CC", script(tmp_path / "cc", r"printf '\377\376' >&2; exit 1"))
-    with pytest.raises(CompilationFailed):
-        hybridize(unseen, x)
-
-
-BAD_COMPILERS = {
-    "nothing": "exit 0",
-    "garbage": 'for last; do case $last in *.so) echo garbage >"$last";; esac; done',
-    "another library": 'for last; do case $last in *.so) echo "int other;" | cc -shared -fPIC '
-    '-x c -o "$last" -;; esac; done',
+UNUSABLE = r"CC name a C compiler.* TMPDIR"
+BAD_COMPILERS = {  # what it does: how, and the error
+    "says nothing": ("exit 3", "failed with status 3"),
+    "writes no text": (r"printf '\377\376' >&2; exit 1", "failed with status 1"),
+    "makes nothing": ("exit 0", UNUSABLE),
+    "makes garbage": (
+        'for last; do case $last in *.so) echo garbage >"$last";; esac; done',
+        UNUSABLE,
+    ),
+    "makes another library": (
+        'for last; do case $last in *.so) echo "int other;" | cc -shared -fPIC -x c -o "$last" -;;'
+        " esac; done",
+        UNUSABLE,
+    ),
 }
 
 
-@pytest.mark.parametrize("makes", BAD_COMPILERS)
-def test_a_compiler_that_makes_something_else(unseen, monkeypatch, tmp_path, makes, x):
-    monkeypatch.setenv("CC", script(tmp_path / "cc", BAD_COMPILERS[makes]))
-    with pytest.raises(CompilationFailed, match=r"CC name a C compiler.* TMPDIR"):
-        hybridize(unseen, x)
-
-
-def test_a_compiler_that_says_nothing(unseen, monkeypatch, tmp_path, x):
-    monkeypatch.setenv("CC", script(tmp_path / "cc", "exit 3"))
-    with pytest.raises(CompilationFailed, match="failed with status 3"):
+@pytest.mark.parametrize("does", BAD_COMPILERS)
+def test_a_compiler_that_makes_no_such_library(unseen, monkeypatch, tmp_path, does, x):
+    text, error = BAD_COMPILERS[does]
+    monkeypatch.setenv("CC", script(tmp_path / "cc", text))
+    with pytest.raises(CompilationFailed, match=error):
         hybridize(unseen, x)
 
 
@@ -126,16 +123,12 @@ def test_the_processors_own_vectors_are_used(unseen, monkeypatch, tmp_path, x):
     assert own in log.read_text().split()
 
 
-def test_the_path_of_the_compiler_may_have_blanks(unseen, monkeypatch, tmp_path, x):
+def test_the_command_may_be_a_path_with_blanks_or_have_arguments(monkeypatch, tmp_path, x):
     (tmp_path / "Program Files").mkdir()
-    command = script(tmp_path / "Program Files" / "cc", 'exec cc "$@"')
-    monkeypatch.setenv("CC", command)
-    assert torch.equal(hybridize(unseen, x)(x), unseen(x))
-
-
-def test_the_compiler_may_have_arguments(unseen, monkeypatch, x):
-    monkeypatch.setenv("CC", "cc -DSOMETHING='a b'")
-    assert torch.equal(hybridize(unseen, x)(x), unseen(x))
+    path = script(tmp_path / "Program Files" / "cc", 'exec cc "$@"')
+    for number, command in enumerate([path, "cc -DSOMETHING='a b'"], time.time_ns() % 10**9):
+        monkeypatch.setenv("CC", command)
+        assert torch.equal(hybridize(lambda x, n=number: x * n, x)(x), x * number), command
 
 
 @pytest.mark.parametrize("command", ["cc; touch {}", "cc && touch {}", "$(touch {})", "`touch {}`"])

@@ -2,23 +2,26 @@
 
 import gc
 import random
+import sys
 from itertools import count
+from types import SimpleNamespace
 
 import pytest
 from measure_helpers import restless
 
 from d2lhybrid import compare, recipe, repeated
-from d2lhybrid.measure.verdict import EQUAL, FASTER, UNCLEAR
+from d2lhybrid.measure import timing
+from d2lhybrid.measure.measured_on import Coldness
+from d2lhybrid.measure.statistics import EQUAL, FASTER, UNCLEAR
 
 
 def test_a_clear_answer_takes_the_whole_time_as_an_open_one_does(clock):
     result = compare({"a": clock.work(30e-6), "b": clock.work(20e-6)}, clock=clock)
     assert 1 <= result.took < 1.01
-    assert not result.open
+    assert "still open" not in str(result)
     clock.slow = restless(0.3)
     candidates = {"a": clock.work(30e-6), "b": clock.work(30e-6 / 1.013)}
     result = compare(candidates, clock=clock, time_limit=0.4)
-    assert result.open
     assert result["b"].verdict == UNCLEAR
     assert 0.4 <= result.took < 0.41
     assert "still open: b" in str(result)
@@ -152,3 +155,39 @@ def test_slow_first_calls_of_many_in_one_are_paid_in_seconds_of_waiting(clock):
     loop = recipe(lambda: repeated(run, 16))
     result = compare({"one": clock.work(2e-3), "loop": loop}, clock=clock)
     assert result["loop"].price == pytest.approx(1.0 - 16e-3)
+
+
+def test_whether_the_process_was_cold(clock, monkeypatch):
+    monkeypatch.setattr(timing, "THIS_PROCESS", Coldness())
+
+    class Compiled:
+        def __call__(self):
+            clock.now += 1e-3
+
+    candidates = {"a": clock.work(1e-3), "b": recipe(Compiled), "c": recipe(Compiled)}
+    candidates["d"] = recipe(lambda: clock.work(1e-3))
+    candidates["e"] = recipe(lambda: lambda: candidates["a"]())  # another function
+    result = compare(candidates, clock=clock)
+    said = [r.built_in for r in result.values()]
+    assert said == ["", "cold process", "warm process", "cold process", "cold process"]
+    assert compare(candidates, clock=clock)["d"].built_in == "warm process"
+
+
+def test_whether_the_compilers_cache_was_cold(clock, monkeypatch):
+    stats, inductor = {"unique_graphs": 2}, {"fxgraph_cache_hit": 3, "fxgraph_cache_miss": 5}
+    dynamo = SimpleNamespace(counters={"stats": stats, "inductor": inductor})
+    monkeypatch.setitem(sys.modules, "torch._dynamo.utils", dynamo)
+    monkeypatch.setattr(timing, "THIS_PROCESS", Coldness())
+
+    def compiling(counter):
+        def build():
+            stats["unique_graphs"] += 1
+            inductor[counter] += 1
+            return clock.work(1e-3)
+
+        return recipe(build)
+
+    candidates = {"a": clock.work(1e-3), "b": compiling("fxgraph_cache_miss")}
+    candidates["c"] = compiling("fxgraph_cache_hit")
+    said = [r.built_in for r in compare(candidates, clock=clock).values()]
+    assert said == ["", "cold process, cold cache", "warm process, warm cache"]

@@ -3,8 +3,8 @@
 import pytest
 from measure_helpers import launched, steady
 
+from d2lhybrid.measure.statistics import has_slow_calls, mean_time, price, total_time, usual_time
 from d2lhybrid.measure.timing import Timing
-from d2lhybrid.measure.totals import has_slow_calls, mean_time, price, total_time, usual_time
 
 
 def with_slow_calls(slow, seconds=1.0, rounds=200, **more):
@@ -31,7 +31,7 @@ def test_mean_and_median_of_all_blocks():
         ([with_slow_calls(3)] * 9, [with_slow_calls(0)] * 9, True),  # in each of 9 launches
         # what runs nine times as long is interrupted nine times as often
         ([with_slow_calls(27, calls=9)], [with_slow_calls(3)], False),
-        ([with_slow_calls(27, repeats=9)], [with_slow_calls(3)], False),
+        ([with_slow_calls(27, inner_calls=9)], [with_slow_calls(3)], False),
         ([with_slow_calls(27, seconds=9.0)], [with_slow_calls(3)], False),
         ([with_slow_calls(3, calls=9)], [with_slow_calls(27)], False),
     ],
@@ -45,7 +45,7 @@ def test_a_candidate_with_slow_calls_is_marked():
     b = result["b"]
     assert b.speedup == 2
     assert b.mean_speedup == pytest.approx(2 / (1 + 49 * 20 / 400))
-    assert b.uneven == "b"
+    assert b.slow_calls_of == "b"
     assert "2.000*" in str(result)
     assert (
         "note: * now and then b takes far longer: by all calls together the speed-up is 0.580"
@@ -55,15 +55,15 @@ def test_a_candidate_with_slow_calls_is_marked():
 
 def test_the_baseline_may_be_the_one_with_slow_calls():
     result = launched([{"a": with_slow_calls(20), "b": steady(1.0, 200)}])
-    assert result["b"].uneven == "a"
+    assert result["b"].slow_calls_of == "a"
     assert result["b"].mean_speedup == pytest.approx(1 + 49 * 20 / 400)
-    assert result["a"].uneven == ""
+    assert result["a"].slow_calls_of == ""
 
 
 def test_interruptions_that_hit_both_are_not_reported():
     result = launched([{"a": with_slow_calls(20), "b": with_slow_calls(25)}])
     assert result["b"].mean_speedup < 0.9
-    assert result["b"].uneven == ""
+    assert result["b"].slow_calls_of == ""
     assert "*" not in str(result)
 
 
@@ -74,7 +74,7 @@ def test_interruptions_that_hit_both_are_not_reported():
         (steady(1.0, build=5.0), 5),
         (steady(1.0, build=5.0, warmup=(4.0, 1.0, 1.0)), 8),
         (steady(1.0, build=0.5, warmup=(0.5, 0.2)), 0),  # quicker at first: no price
-        (steady(1.0, build=5.0, warmup=(14.0, 10.0), repeats=10), 9),
+        (steady(1.0, build=5.0, warmup=(14.0, 10.0), inner_calls=10), 9),
     ],
 )
 def test_the_price_is_building_and_what_first_calls_cost_more(timing, seconds):
@@ -90,8 +90,8 @@ def test_the_price_is_building_and_what_first_calls_cost_more(timing, seconds):
         (steady(1.0, build=5.0, warmup=(4.0, 2.0)), 2, 11),
         (steady(1.0, build=5.0, warmup=(4.0, 2.0)), 10, 19),
         # one time for ten calls: the first call cannot be told from the nine others
-        (steady(1.0, build=5.0, warmup=(14.0, 10.0), repeats=10), 1, 19),
-        (steady(1.0, build=5.0, warmup=(14.0, 10.0), repeats=10), 21, 30),
+        (steady(1.0, build=5.0, warmup=(14.0, 10.0), inner_calls=10), 1, 19),
+        (steady(1.0, build=5.0, warmup=(14.0, 10.0), inner_calls=10), 21, 30),
         (with_slow_calls(20), 100, 345),  # later calls count as they come, slow ones too
     ],
 )

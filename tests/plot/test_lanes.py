@@ -6,9 +6,9 @@ import pytest
 from matplotlib.colors import same_color
 from pictures import cut_off, overlapping, place_of, row_labels, texts
 
-from d2lhybrid.parallel.log import Span
-from d2lhybrid.plot import plot_lanes
-from d2lhybrid.plot.style import BLUE, PALE_BLUE
+from d2lhybrid.plot.colours import BLUE, PALE_BLUE
+from d2lhybrid.plot.lanes import plot_lanes
+from d2lhybrid.threads.log import Span
 
 ASYNC = [
     Span("front end", "ask", 10, 11),
@@ -58,19 +58,16 @@ def test_bars_are_on_their_lanes_from_the_first_start_on():
     assert all(same_color(bar.get_facecolor()[:3], PALE_BLUE) for bar in ax.patches)
 
 
-@pytest.mark.parametrize(
-    ("lanes", "rows"),
-    [
+def test_lanes_come_as_they_start_and_workers_as_they_count():
+    for lanes, rows in [
         (["worker 2", "worker 10", "worker 1"], ["worker 1", "worker 2", "worker 10"]),
         (["z", "worker 2", "a", "worker 1"], ["z", "worker 1", "worker 2", "a"]),
         (["2", "10", "1"], ["1", "2", "10"]),
-    ],
-)
-def test_lanes_come_as_they_start_and_workers_as_they_count(lanes, rows):
-    spans = [Span(lane, "x", i, i + 1) for i, lane in enumerate(lanes)]
-    assert row_labels(plot_lanes(spans)) == rows
-    assert row_labels(plot_lanes(spans[::-1])) == rows
-    assert row_labels(plot_lanes(spans, lanes=["idle", *lanes])) == ["idle", *lanes]
+    ]:
+        spans = [Span(lane, "x", i, i + 1) for i, lane in enumerate(lanes)]
+        assert row_labels(plot_lanes(spans)) == rows
+        assert row_labels(plot_lanes(spans[::-1])) == rows
+        assert row_labels(plot_lanes(spans, lanes=["idle", *lanes])) == ["idle", *lanes]
 
 
 def test_a_lane_that_is_not_named_is_an_error():
@@ -101,21 +98,19 @@ def test_labels_are_large_if_small_ones_would_not_be_more():
     assert sizes(ax) == {"wide": 12, "I": 12}
 
 
-@pytest.mark.parametrize(
-    "spans",
-    [ASYNC, FORTY, LONG, EVENTS, {"forty": FORTY, "long": LONG, "events": EVENTS}],
-)
-def test_labels_stay_in_their_bars_and_cover_nothing(spans):
-    ax = plot_lanes(spans)
-    assert overlapping(ax) == []
-    assert cut_off(ax) == []
-    boxes = [bar.get_window_extent() for bar in ax.patches]
-    for text in ax.texts:
-        box = text.get_window_extent()
-        assert ax.bbox.x0 <= box.x0 + 0.01
-        assert box.x1 <= ax.bbox.x1 + 0.01
-        for bar in boxes:  # it is in a bar, or outside
-            assert not bar.overlaps(box) or bar.x0 < box.x0 < box.x1 < bar.x1
+def test_labels_stay_in_their_bars_and_cover_nothing():
+    panels = {"forty": FORTY, "long": LONG, "events": EVENTS}
+    for name, spans in (panels | {"async": ASYNC, "panels": panels}).items():
+        ax = plot_lanes(spans)
+        assert overlapping(ax) == [], name
+        assert cut_off(ax) == [], name
+        bars = [bar.get_window_extent() for bar in ax.patches]
+        for text in ax.texts:
+            box = text.get_window_extent()
+            assert ax.bbox.x0 <= box.x0 + 0.01, text
+            assert box.x1 <= ax.bbox.x1 + 0.01, text
+            for bar in bars:  # it is in a bar, or outside
+                assert not bar.overlaps(box) or bar.x0 < box.x0 < box.x1 < bar.x1, text
 
 
 def test_an_event_is_an_upright_line_with_its_label_above():
@@ -140,24 +135,20 @@ def test_bars_that_overlap_are_both_seen():
     assert overlapping(ax) == []
 
 
-@pytest.mark.parametrize(
-    ("end", "marks"),
-    [
+def test_the_marks_of_time_are_round():
+    for end, marks in [
         (12, [0, 2, 4, 6, 8, 10, 12]),
         (3, [0, 1, 2, 3]),
         (1, [0, 1]),
         (0.5, [0, 0.1, 0.2, 0.3, 0.4, 0.5]),
         (3e-4, [0, 5e-5, 1e-4, 1.5e-4, 2e-4, 2.5e-4, 3e-4]),
-    ],
-)
-def test_the_marks_of_time_are_round(end, marks):
-    ax = plot_lanes([Span("a", "x", 0, end)])
-    left, right = ax.get_xlim()
-    shown = [mark for mark in ax.get_xticks() if left <= mark <= right]
-    assert shown == pytest.approx(marks)
-    ax.figure.canvas.draw()
-    written = [label.get_text() for label in ax.get_xticklabels()][: len(marks)]
-    assert written == [f"{mark:.5f}".rstrip("0").rstrip(".") for mark in marks]
+    ]:
+        ax = plot_lanes([Span("a", "x", 0, end)])
+        left, right = ax.get_xlim()
+        assert [mark for mark in ax.get_xticks() if left <= mark <= right] == pytest.approx(marks)
+        ax.figure.canvas.draw()
+        written = [label.get_text() for label in ax.get_xticklabels()][: len(marks)]
+        assert written == [f"{mark:.5f}".rstrip("0").rstrip(".") for mark in marks]
 
 
 def test_the_text_is_the_same_whoever_did_what():

@@ -6,8 +6,8 @@ import pytest
 from matplotlib.colors import same_color
 from pictures import cut_off, legend, overlapping, place_of, texts
 
-from d2lhybrid.plot import plot_roofline
-from d2lhybrid.plot.style import BLACK, GREY
+from d2lhybrid.plot.colours import BLACK, GREY
+from d2lhybrid.plot.roofline import plot_roofline
 
 ROWS = {1: (0.5, 5.0), 16: (7.5, 60.0), 64: (26.0, 80.0), 256: (70.0, 90.0), 512: (98.0, 92.0)}
 SLOWER = {rows: (x, y / 2) for rows, (x, y) in ROWS.items()}
@@ -50,7 +50,6 @@ def test_one_bandwidth_is_that_of_the_memory():
     ax = plot_roofline(1234.5, 9.87, {"a": (1, 5)})
     assert len(lines(ax)) == 2
     assert set(texts(ax)) == {"peak: 1,234 GFLOP/s", "memory: 9.9 GB/s"}
-    assert "rises with the bandwidth of memory, and" in ax.figure.alt
 
 
 def test_programs_are_dots_joined_in_their_order():
@@ -83,23 +82,19 @@ def test_a_roofline_can_be_read():
     assert ax.bbox.y1 <= key.y0 < key.y1 <= ax.figure.bbox.y1
 
 
-@pytest.mark.parametrize(
-    ("peak", "bandwidth", "points"),
-    [
+def test_a_power_of_ten_has_one_length_and_the_picture_one_shape():
+    for peak, bandwidth, points in [
         (100, 10, {"a": (0.1, 0.5)}),
         (3000, {"L1": 900, "L2": 300, "memory": 20}, SERIES),
         (20, 400, {"a": (0.01, 1), "b": (500, 0.02)}),
         (1, 1, {"a": (1, 1)}),
-    ],
-)
-def test_a_power_of_ten_has_one_length_and_the_picture_one_shape(peak, bandwidth, points):
-    ax = plot_roofline(peak, bandwidth, points)
-    assert ax.get_aspect() == 1
-    assert ax.get_xscale() == ax.get_yscale() == "log"
-    wide, high = (log10(end / start) for start, end in (ax.get_xlim(), ax.get_ylim()))
-    assert wide / high == pytest.approx(1.75)
-    assert cut_off(ax) == []
-    ax.figure.canvas.draw()
-    assert ax.bbox.width > 0.7 * ax.figure.bbox.width
-    inside = [text for text in ax.get_xticklabels() if text.get_text()]
-    assert len(inside) > 1
+    ]:
+        ax = plot_roofline(peak, bandwidth, points)
+        assert ax.get_aspect() == 1, peak
+        assert ax.get_xscale() == ax.get_yscale() == "log", peak
+        wide, high = (log10(end / start) for start, end in (ax.get_xlim(), ax.get_ylim()))
+        assert wide / high == pytest.approx(1.75), peak
+        assert cut_off(ax) == [], peak
+        ax.figure.canvas.draw()
+        assert ax.bbox.width > 0.7 * ax.figure.bbox.width, peak
+        assert sum(bool(text.get_text()) for text in ax.get_xticklabels()) > 1, peak

@@ -6,14 +6,14 @@ import pytest
 from matplotlib.colors import same_color
 from pictures import legend, row_labels, texts
 
-from d2lhybrid.plot import (
+from d2lhybrid.plot.colours import BLUE, GREY, RED
+from d2lhybrid.plot.speedups import (
     plot_pairs,
     plot_published,
     plot_ratios,
     plot_speedups,
     plot_speedups_by_size,
 )
-from d2lhybrid.plot.style import BLUE, GREY, RED
 
 UNCLEAR = "no clear difference"
 
@@ -31,15 +31,8 @@ def test_ratios_are_dots_around_the_line_at_one():
     assert row_labels(ax) == ["published", "the same"]
     assert ax.yaxis_inverted()
     assert ax.get_xscale() == "log"
-    assert [label.get_text() for label in ax.get_xticklabels()] == [
-        "0.5",
-        "0.67",
-        "0.8",
-        "1",
-        "1.25",
-        "1.5",
-        "2",
-    ]
+    marks = [label.get_text() for label in ax.get_xticklabels()]
+    assert marks == ["0.5", "0.67", "0.8", "1", "1.25", "1.5", "2"]
     left, right = ax.get_xlim()
     assert left * right == pytest.approx(1)
     assert right > 1.89
@@ -68,12 +61,12 @@ def test_pairs_show_every_round_and_the_band():
     assert 1.2 < top < 1.3
 
 
-@pytest.mark.parametrize("spread", [1.001, 1.05, 10.0])
-def test_the_band_of_pairs_can_be_seen(spread):
-    ratios = [spread**k for k in (-3, -2, -1, 0, 1, 2, 3)] * 20
+def test_the_band_of_pairs_can_be_seen():
     low, high = 0.9995, 1.0005
-    bottom, top = plot_pairs(ratios, low, high).get_ylim()
-    assert log(high / low) > 0.05 * log(top / bottom)
+    for spread in (1.001, 1.05, 10.0):
+        ratios = [spread**k for k in (-3, -2, -1, 0, 1, 2, 3)] * 20
+        bottom, top = plot_pairs(ratios, low, high).get_ylim()
+        assert log(high / low) > 0.05 * log(top / bottom), spread
 
 
 def test_pairs_far_from_one_still_show_it():
@@ -97,7 +90,6 @@ def test_published_speedups_are_dots_over_their_dates():
     ax.figure.canvas.draw()
     years = [label.get_text() for label in ax.get_xticklabels()]
     assert {"2020", "2021"} <= set(years)
-    assert "1 above the line at 1, 1 below. Labelled: a and c." in ax.figure.alt
 
 
 def test_speedups_are_dots_with_their_intervals_around_a_grey_band():

@@ -1,4 +1,4 @@
-"""What all pictures share: the figure, and how its axes are dressed."""
+"""What all pictures share: the figure, and the frame of its axes."""
 
 import base64
 import struct
@@ -9,8 +9,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from PIL import Image, ImageChops, ImageStat
 
-from d2lhybrid import plot
-from d2lhybrid.plot.style import BLUE, dress, listed, new_axes, say, smaller
+from d2lhybrid.plot.colours import BLUE
+from d2lhybrid.plot.style import finish_axes, joined, new_axes, smaller, with_alt
 
 
 def visible_sides(ax):
@@ -35,8 +35,7 @@ def shell(monkeypatch):
 
 
 def shown(shell):
-    ax = new_axes(2, 1)
-    say(ax, "Dots \n& <lines>.")
+    ax = with_alt(new_axes(2, 1), "Dots \n& <lines>.")
     return shell.display_formatter.format(ax.figure)
 
 
@@ -89,18 +88,10 @@ def test_figures_of_others_stay_as_they_are(shell):
     assert "alt" not in metadata["image/png"]
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        ("a", "a"),
-        ("ab", "a and b"),
-        ("abc", "a, b and c"),
-        (["a\nb"], "a b"),
-        (["a, b", "c"], "a, b; and c"),
-    ],
-)
-def test_words_are_listed_as_a_sentence_has_them(words, text):
-    assert listed(words) == text
+def test_words_are_joined_as_a_sentence_has_them():
+    assert [joined("a"), joined("ab"), joined("abc")] == ["a", "a and b", "a, b and c"]
+    assert joined(["a\nb"]) == "a b"
+    assert joined(["a, b", "c"]) == "a, b; and c"
 
 
 def test_a_figure_needs_no_notebook_and_starts_none():
@@ -114,20 +105,11 @@ def test_a_figure_needs_no_ipython(monkeypatch):
     assert tuple(new_axes(1, 1).figure.get_size_inches()) == (1, 1)
 
 
-def test_dressed_axes_have_labels_and_only_the_sides_with_a_scale():
+def test_finished_axes_have_labels_and_only_the_sides_with_a_scale():
     ax = new_axes(1, 1)
-    dress(ax, "across", "upwards", title="title", sides=("left", "bottom"))
+    finish_axes(ax, "across", "upwards", title="title", sides=("left", "bottom"))
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("across", "upwards", "title")
     assert visible_sides(ax) == {"left", "bottom"}
-    dress(ax)
+    finish_axes(ax)
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("", "", "")
     assert visible_sides(ax) == {"bottom"}
-
-
-@pytest.mark.parametrize("name", plot.__all__)
-def test_the_wing_gives_out_every_picture(name):
-    function = getattr(plot, name)
-    assert function.__name__ == name
-    assert function.__module__.startswith("d2lhybrid.plot.")
-    assert "return" in function.__annotations__
-    assert function.__doc__

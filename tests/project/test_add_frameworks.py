@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from checkout import load_course
-from notebook_rules import ENTRIES, ROOT, first_cell
+from notebook_rules import ENTRIES, ROOT
 from packaging.requirements import Requirement
 
 import course
 from d2lhybrid import frameworks
+from tools import environment, manifest
+from tools.colab import first_cell
 
 NAMES = ["tensorflow", "paddle", "jax", "mxnet"]
 SYSTEMS = {
@@ -25,16 +27,16 @@ LAST = {"tensorflow": 13, "paddle": 13, "jax": 14, "mxnet": 15}  # the last Pyth
 
 
 def requirements(name):
-    return [*map(Requirement, course.framework_requirements()[name][1])]
+    return [*map(Requirement, environment.framework_requirements()[name][1])]
 
 
 def test_each_framework_is_pinned_in_a_block_of_its_own():
-    assert [*course.framework_requirements()] == NAMES
+    assert [*environment.framework_requirements()] == NAMES
     for name in NAMES:
         assert requirements(name)
         assert all(str(one.specifier).startswith("==") for one in requirements(name)), name
         assert frameworks.FRAMEWORKS[name] == name
-    without = {n for n, (options, _) in course.framework_requirements().items() if options}
+    without = {n for n, (options, _) in environment.framework_requirements().items() if options}
     assert without == {"mxnet"}
     text = (ROOT / "requirements-frameworks.txt").read_text(encoding="utf-8")
     assert "mxnet" not in re.sub(r"#.*", "", text)  # what `pip install -r` sees
@@ -55,7 +57,7 @@ def test_it_is_asked_for_where_there_are_wheels(name, system, minor):
 
 
 def test_course_toml_names_frameworks_and_what_colab_lacks():
-    needs = [what for what in course.manifest()["needs"].values() if "frameworks" in what]
+    needs = [what for what in manifest.course()["needs"].values() if "frameworks" in what]
     assert sorted(what["frameworks"] for what in needs) == sorted([name] for name in NAMES)
     for what in needs:
         pins = {f"{one.name}{one.specifier}" for one in requirements(*what["frameworks"])}
@@ -63,7 +65,7 @@ def test_course_toml_names_frameworks_and_what_colab_lacks():
 
 
 def test_what_compares_all_frameworks_needs_what_their_notebooks_need():
-    needs = course.manifest()["needs"]
+    needs = manifest.course()["needs"]
     alone = [what for what in needs.values() if "frameworks" in what]
     together = [what for what in needs.values() if "compared_with" in what]
     assert together == [needs["others"]]
@@ -73,14 +75,14 @@ def test_what_compares_all_frameworks_needs_what_their_notebooks_need():
 
 
 def test_the_first_cell_installs_on_colab_what_is_missing_there(monkeypatch):
-    (name, entry), *_ = ENTRIES.items()
-    assert first_cell(name).endswith("d2lhybrid")
+    entry, *_ = ENTRIES.values()
+    assert first_cell(entry).endswith("d2lhybrid")
     monkeypatch.setitem(entry, "needs", ["c", "mxnet"])
     pins = ["mxnet==1.9.1", "paddlepaddle==3.3.1"]
     mxnet, paddle = (f"    !pip install --quiet --no-deps {pin}" for pin in pins)
-    assert first_cell(name).endswith(f"d2lhybrid\n{mxnet}")
+    assert first_cell(entry).endswith(f"d2lhybrid\n{mxnet}")
     monkeypatch.setitem(entry, "needs", ["others", "c"])
-    assert first_cell(name).endswith(f"d2lhybrid\n{mxnet}\n{paddle}")
+    assert first_cell(entry).endswith(f"d2lhybrid\n{mxnet}\n{paddle}")
 
 
 @pytest.fixture
@@ -128,10 +130,12 @@ def test_a_check_installs_what_its_notebooks_need(
     with_a_framework, monkeypatch, arguments, needed, run
 ):
     course, asked, commands = load_course(with_a_framework), [], []
-    last = len(course.manifest()["parts"]) - 1
-    monkeypatch.setattr(course, "set_up", lambda: None)
-    monkeypatch.setattr(course, "add_frameworks", asked.extend)
-    monkeypatch.setattr(course, "run", lambda command, **options: commands.append(command))
+    last = len(course.manifest.course()["parts"]) - 1
+    monkeypatch.setattr(course.environment, "set_up", lambda: None)
+    monkeypatch.setattr(course.environment, "add_frameworks", asked.extend)
+    monkeypatch.setattr(
+        course.environment, "run", lambda command, **options: commands.append(command)
+    )
     course.main("check", *(word.format(last=last) for word in arguments))
     assert asked == needed
     assert commands[0][3:] == run
@@ -142,9 +146,9 @@ def test_a_check_installs_what_its_notebooks_need(
 )
 def test_so_does_a_refresh(with_a_framework, monkeypatch, name, needed):
     course, asked = load_course(with_a_framework), []
-    monkeypatch.setattr(course, "set_up", lambda: None)
-    monkeypatch.setattr(course, "add_frameworks", asked.extend)
-    monkeypatch.setattr(course, "run", lambda command, **options: 0)
+    monkeypatch.setattr(course.environment, "set_up", lambda: None)
+    monkeypatch.setattr(course.environment, "add_frameworks", asked.extend)
+    monkeypatch.setattr(course.environment, "run", lambda command, **options: 0)
     course.main("refresh", str(with_a_framework / "notebooks" / f"{name}.ipynb"))
     assert asked == needed
 
@@ -152,20 +156,20 @@ def test_so_does_a_refresh(with_a_framework, monkeypatch, name, needed):
 @pytest.mark.parametrize("number", ["", "-1", "x", "99"])
 def test_a_part_that_is_none(copy, number):
     with pytest.raises(SystemExit, match=r"number of a part, not '.*'.* 1 The idea,"):
-        load_course(copy).main("check", "--part", number)
+        load_course(copy).main("check", f"--part={number}")
 
 
 def test_readers_are_told_how_to_get_the_frameworks(with_a_framework, monkeypatch, capsys):
     course = load_course(with_a_framework)
-    monkeypatch.setattr(course, "set_up", lambda: None)
-    monkeypatch.setattr(course, "kernel_metadata", dict)
-    monkeypatch.setattr(course, "course_notebooks", lambda: [*ROOT.glob("notebooks/00_*.ipynb")])
-    monkeypatch.setattr(course, "run", lambda *a, **k: 0)
-    monkeypatch.setattr(course, "is_installed", lambda name: name != "mxnet")
-    course.VENV.mkdir()
+    monkeypatch.setattr(course.environment, "set_up", lambda: None)
+    monkeypatch.setattr(course.reading, "kernel_metadata", dict)
+    monkeypatch.setattr(course.manifest, "notebooks", lambda: [*ROOT.glob("notebooks/00_*.ipynb")])
+    monkeypatch.setattr(course.environment, "run", lambda *a, **k: 0)
+    monkeypatch.setattr(course.environment, "is_installed", lambda name: name != "mxnet")
+    course.environment.VENV.mkdir()
     course.main("read")
     assert re.search(r"need mxnet\..*\n    py.* course\.py frameworks\n", capsys.readouterr().out)
-    (course.VENV / "made-from-mxnet").write_text("")  # there is none for this system
+    course.environment.mark("mxnet").write_text("")  # there is none for this system
     course.main("read")
     assert capsys.readouterr().out == ""
 
@@ -174,16 +178,16 @@ def test_readers_are_told_how_to_get_the_frameworks(with_a_framework, monkeypatc
 def adding(copy, monkeypatch):
     """The course in a copy with an environment, and the list of what it tells pip from now on."""
     course, commands = load_course(copy), []
-    course.VENV.mkdir()
+    course.environment.VENV.mkdir()
 
     def run(command, cwd):
         commands.append([str(part) for part in command[5:]])
         return 0
 
-    monkeypatch.setattr(course, "set_up", lambda: None)
-    monkeypatch.setattr(course, "run", run)
-    monkeypatch.setattr(course, "version_inside", lambda: b"3 11")
-    monkeypatch.setattr(course, "is_installed", lambda name: True)
+    monkeypatch.setattr(course.environment, "set_up", lambda: None)
+    monkeypatch.setattr(course.environment, "run", run)
+    monkeypatch.setattr(course.environment, "version_inside", lambda: b"3 11")
+    monkeypatch.setattr(course.environment, "is_installed", lambda name: True)
     return course, commands
 
 
@@ -209,32 +213,36 @@ def test_each_is_installed_by_itself_and_once(adding, capsys):
 def test_a_new_pin_is_installed(adding):
     course, commands = adding
     course.main("frameworks")
-    file = course.ROOT / "requirements-frameworks.txt"
+    file = course.files.ROOT / "requirements-frameworks.txt"
     file.write_text(file.read_text(encoding="utf-8").replace("jax==0.10.2", "jax==0.11"))
-    course = load_course(course.ROOT)
+    course = load_course(course.files.ROOT)
     commands.clear()
-    course.run = lambda command, cwd: commands.append(command) or 0
-    course.version_inside = lambda: b"3 11"
-    course.is_installed = lambda name: True
-    course.add_frameworks(NAMES)
+    course.environment.run = lambda command, cwd: commands.append(command) or 0
+    course.environment.version_inside = lambda: b"3 11"
+    course.environment.is_installed = lambda name: True
+    course.environment.add_frameworks(NAMES)
     assert [command[-2].partition(";")[0] for command in commands] == ["jax==0.11"]
 
 
 def test_one_that_fails_does_not_keep_the_others_away(adding, monkeypatch, capsys):
     course, commands = adding
-    works = course.run
-    monkeypatch.setattr(course, "run", lambda c, cwd: 1 if "paddle" in c[-1] else works(c, cwd))
+    works = course.environment.run
+
+    def one_fails(command, cwd):
+        return 1 if "paddle" in command[-1] else works(command, cwd)
+
+    monkeypatch.setattr(course.environment, "run", one_fails)
     assert course.main("frameworks") == 1
     assert len(commands) == 3
     assert "paddle was not installed" in capsys.readouterr().out
-    monkeypatch.setattr(course, "run", works)
+    monkeypatch.setattr(course.environment, "run", works)
     assert course.main("frameworks") == 0
     assert [command[2][:6] for command in commands[3:]] == ["paddle"]
 
 
 def test_one_without_a_wheel_is_named(adding, monkeypatch, capsys):
     course, _ = adding
-    monkeypatch.setattr(course, "is_installed", lambda name: name != "mxnet")
+    monkeypatch.setattr(course.environment, "is_installed", lambda name: name != "mxnet")
     assert course.main("frameworks", "jax", "mxnet") == 0
     said = capsys.readouterr().out
     assert "There is no mxnet for this system." in said
@@ -250,11 +258,11 @@ def test_a_framework_that_is_not_in_the_file(adding):
 
 def test_what_is_installed_is_asked_of_the_environment(copy, monkeypatch):
     course = load_course(copy)
-    course.VENV.mkdir()
-    assert not course.is_installed("sys")
-    monkeypatch.setattr(course, "VENV_PYTHON", Path(sys.executable))
-    assert course.is_installed("pytest")
-    assert not course.is_installed("no_such_package")
+    course.environment.VENV.mkdir()
+    assert not course.environment.is_installed("sys")
+    monkeypatch.setattr(course.environment, "VENV_PYTHON", Path(sys.executable))
+    assert course.environment.is_installed("pytest")
+    assert not course.environment.is_installed("no_such_package")
 
 
 def test_pip_passes_over_what_another_system_needs(tmp_path):

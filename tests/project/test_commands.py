@@ -12,19 +12,28 @@ from nbconvert.exporters import SlidesExporter
 from process_helpers import default_sigint
 
 
-def test_help(copy, capsys):
-    load_course(copy).main()
-    assert "python3 course.py read" in capsys.readouterr().out
+@pytest.mark.parametrize("words", [[], ["--help"]])
+def test_help_names_each_command_and_each_explains_itself(copy, capsys, words):
+    course = load_course(copy)
+    with pytest.raises(SystemExit, match="0"):
+        course.main(*words)
+    said = capsys.readouterr().out
+    commands = re.findall(r"^    (\w+) .*", said, re.MULTILINE)
+    assert {"read", "check", "handout"} <= set(commands)
+    for command in commands:
+        with pytest.raises(SystemExit, match="0"):
+            course.main(command, "--help")
+        assert f"course.py {command}" in capsys.readouterr().out
 
 
 def test_check_is_pytest_and_read_is_jupyterlab(copy, monkeypatch, capsys):
     course, commands = load_course(copy), []
-    monkeypatch.setattr(course, "set_up", lambda: commands.append("set up"))
-    monkeypatch.setattr(course, "add_frameworks", lambda names: None)
-    monkeypatch.setattr(course, "is_installed", lambda name: True)
-    monkeypatch.setattr(course, "kernel_metadata", dict)
+    monkeypatch.setattr(course.environment, "set_up", lambda: commands.append("set up"))
+    monkeypatch.setattr(course.environment, "add_frameworks", lambda names: None)
+    monkeypatch.setattr(course.environment, "is_installed", lambda name: True)
+    monkeypatch.setattr(course.reading, "kernel_metadata", dict)
     monkeypatch.setattr(
-        course.subprocess, "call", lambda command, cwd: commands.append(command) or 3
+        course.environment.subprocess, "call", lambda command, cwd: commands.append(command) or 3
     )
     assert course.main("check", "-k", "name") == 3
     assert capsys.readouterr().out == ""
@@ -35,16 +44,17 @@ def test_check_is_pytest_and_read_is_jupyterlab(copy, monkeypatch, capsys):
     assert commands[1][1:] == ["-m", "pytest", "-k", "name"]
     assert commands[3][1:] == ["-m", "pytest"]
     assert commands[5][1:3] == ["-m", "jupyterlab"]
-    with pytest.raises(SystemExit, match="no command 'reed'"):
+    with pytest.raises(SystemExit, match="2"):
         course.main("reed")
+    assert "invalid choice: 'reed'" in capsys.readouterr().err
 
 
 def test_slides_are_made_of_the_notebooks_named_or_of_all(copy, monkeypatch):
     course, commands = load_course(copy), []
-    monkeypatch.setattr(course, "set_up", lambda: None)
-    monkeypatch.setattr(course, "answers", lambda url: True)
+    monkeypatch.setattr(course.environment, "set_up", lambda: None)
+    monkeypatch.setattr(course.teaching, "answers", lambda url: True)
     monkeypatch.setattr(
-        course.subprocess, "call", lambda command: commands.append([*map(str, command)])
+        course.environment.subprocess, "call", lambda command: commands.append([*map(str, command)])
     )
     course.main("slides", str(copy / "notebooks" / "04_torchscript.ipynb"))
     assert commands[0][1:4] == ["-m", "nbconvert", "--to=slides"]
@@ -59,7 +69,7 @@ def test_slides_are_made_of_the_notebooks_named_or_of_all(copy, monkeypatch):
 
 
 def test_a_page_on_the_web_that_cannot_be_reached_does_not_answer(copy):
-    answers = load_course(copy).answers
+    answers = load_course(copy).teaching.answers
     assert not answers("http://localhost:9/")
     assert answers((copy / "README.md").as_uri())
 
@@ -67,12 +77,12 @@ def test_a_page_on_the_web_that_cannot_be_reached_does_not_answer(copy):
 @pytest.mark.parametrize("version", [(3, 8, 1), (3, 10, 13)])
 def test_an_older_python_is_refused_at_once(copy, monkeypatch, version):
     course = load_course(copy)
-    monkeypatch.setattr(course.sys, "version_info", version)
-    monkeypatch.setitem(sys.modules, "tomllib", None)  # Python 3.10 and earlier lack it
+    monkeypatch.setattr(sys, "version_info", version)
+    monkeypatch.setitem(sys.modules, "tools", None)  # Python 3.10 and earlier can't import it
     for command in ("read", "check", "contents", "address"):
         with pytest.raises(SystemExit, match=rf"3\.11 or later, and this is 3\.{version[1]}\."):
             course.main(command)
-    assert not course.VENV.exists()
+    assert not course.environment.VENV.exists()
 
 
 @pytest.mark.parametrize(
@@ -80,7 +90,7 @@ def test_an_older_python_is_refused_at_once(copy, monkeypatch, version):
 )
 def test_a_newer_python_is_warned_of_and_goes_on(copy, monkeypatch, capsys, version, warned):
     course = load_course(copy)
-    monkeypatch.setattr(course.sys, "version_info", version)
+    monkeypatch.setattr(sys, "version_info", version)
     course.main("contents")
     said = capsys.readouterr().out
     assert said.count(f"this is {version[0]}.{version[1]}.") == said.count("\n") == warned
@@ -112,9 +122,11 @@ except KeyboardInterrupt:
 def test_after_ctrl_c_a_command_ends_in_its_own_time(copy, command, module):
     (copy / f"{module}.py").write_text(SLOW)
     start = (
-        "import course, sys; course.set_up = lambda: None; course.VENV_PYTHON = sys.executable; "
-        "course.add_frameworks = lambda names: None; course.is_installed = lambda name: True; "
-        "course.kernel_metadata = dict; course.answers = bool; course.print = lambda *a, **k: 0; "
+        "import builtins, course, sys; from tools import environment, reading, teaching; "
+        "environment.set_up = lambda: None; environment.VENV_PYTHON = sys.executable; "
+        "environment.add_frameworks = lambda names: None; "
+        "environment.is_installed = lambda name: True; reading.kernel_metadata = dict; "
+        "teaching.answers = bool; builtins.print = lambda *a, **k: 0; "
         f"sys.exit(course.main({command!r}))"
     )
     with subprocess.Popen(

@@ -18,43 +18,43 @@ def installed(copy, monkeypatch):
     def call(command, cwd):
         commands.append([str(part) for part in command])
         if "--clear" in command:
-            shutil.rmtree(course.VENV)
-        if "venv" in command and not course.VENV_PYTHON.exists():
-            course.VENV_PYTHON.parent.mkdir(parents=True, exist_ok=True)
-            course.VENV_PYTHON.symlink_to(sys.executable)
+            shutil.rmtree(course.environment.VENV)
+        if "venv" in command and not course.environment.VENV_PYTHON.exists():
+            course.environment.VENV_PYTHON.parent.mkdir(parents=True, exist_ok=True)
+            course.environment.VENV_PYTHON.symlink_to(sys.executable)
         return 0
 
     monkeypatch.setattr(subprocess, "call", call)
-    course.set_up()
+    course.environment.set_up()
     assert [command[1:3] for command in commands] == [["-m", "venv"], ["-m", "pip"]]
-    assert commands[0][3:] == [str(course.VENV)]
+    assert commands[0][3:] == [str(course.environment.VENV)]
     assert commands[1][-4:] == ["-r", "requirements.txt", "-e", "."]
     commands.clear()
     return course, commands
 
 
 def new_requirement(course):
-    with (course.ROOT / "requirements.txt").open("a") as file:
+    with (course.files.ROOT / "requirements.txt").open("a") as file:
         file.write("# another\n")
 
 
 def upgrade_that_removed_python(course):
-    course.VENV_PYTHON.unlink()
-    course.VENV_PYTHON.symlink_to("gone")
+    course.environment.VENV_PYTHON.unlink()
+    course.environment.VENV_PYTHON.symlink_to("gone")
 
 
 def upgrade_to_another_python(course):
-    course.VENV_PYTHON.unlink()
-    course.VENV_PYTHON.write_text("#!/bin/sh\necho 3 99\n")
-    course.VENV_PYTHON.chmod(0o755)
+    course.environment.VENV_PYTHON.unlink()
+    course.environment.VENV_PYTHON.write_text("#!/bin/sh\necho 3 99\n")
+    course.environment.VENV_PYTHON.chmod(0o755)
 
 
 def python_lost(course):
-    course.VENV_PYTHON.unlink()
+    course.environment.VENV_PYTHON.unlink()
 
 
 def record_damaged(course):
-    (course.VENV / "made-from").write_bytes(b"\xff")
+    (course.environment.VENV / "made-from").write_bytes(b"\xff")
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def record_damaged(course):
 )
 def test_the_environment_is_made_once_and_again_when_it_no_longer_fits(installed, change, cleared):
     course, commands = installed
-    course.set_up()
+    course.environment.set_up()
     assert commands == []
     change(course)
-    course.set_up()
+    course.environment.set_up()
     assert [command[1:3] for command in commands] == [["-m", "venv"], ["-m", "pip"]]
     assert ("--clear" in commands[0]) == cleared
-    course.set_up()
+    course.environment.set_up()
     assert len(commands) == 2
 
 
@@ -83,24 +83,24 @@ def test_the_environment_is_made_once_and_again_when_it_no_longer_fits(installed
 def test_a_copied_or_moved_checkout_gets_its_own_package(installed, tmp_path, move):
     here, commands = installed
     there = tmp_path.parent / f"{tmp_path.name}-elsewhere"
-    move(here.ROOT, there)
-    load_course(there).set_up()
+    move(here.files.ROOT, there)
+    load_course(there).environment.set_up()
     assert [command[0] for command in commands] == [
         sys.executable,
-        str(there / here.VENV_PYTHON.relative_to(here.ROOT)),
+        str(there / here.environment.VENV_PYTHON.relative_to(here.files.ROOT)),
     ]
 
 
 def test_an_installation_that_failed_half_way_is_not_taken_for_done(installed, monkeypatch):
     course, commands = installed
-    before = (course.ROOT / "requirements.txt").read_bytes()
+    before = (course.files.ROOT / "requirements.txt").read_bytes()
     new_requirement(course)
     with monkeypatch.context() as patch:
         patch.setattr(subprocess, "call", lambda *a, **k: 1)
         with pytest.raises(SystemExit, match="did not work"):
-            course.set_up()
-    (course.ROOT / "requirements.txt").write_bytes(before)
-    course.set_up()
+            course.environment.set_up()
+    (course.files.ROOT / "requirements.txt").write_bytes(before)
+    course.environment.set_up()
     assert len(commands) == 2
 
 
@@ -109,8 +109,8 @@ def test_an_environment_that_is_not_the_courses_is_used_as_it_is(copy, tmp_path,
     monkeypatch.setenv("D2LHYBRID_VENV", str(folder))
     venv.create(folder, with_pip=False)
     course, commands = load_course(copy), []
-    monkeypatch.setattr(course, "run", lambda command, **k: commands.append([*map(str, command)]))
-    course.set_up()
+    monkeypatch.setattr(subprocess, "call", lambda c, **k: commands.append([*map(str, c)]))
+    course.environment.set_up()
     assert [command[1:3] for command in commands] == [["-m", "venv"], ["-m", "pip"]]
     assert "--clear" not in commands[0]
 
@@ -124,7 +124,7 @@ def test_a_folder_with_other_files_is_left_alone(copy, tmp_path, monkeypatch, fi
     monkeypatch.setenv("D2LHYBRID_VENV", str(folder))
     monkeypatch.setattr(subprocess, "call", lambda *a, **k: pytest.fail("nothing may be called"))
     with pytest.raises(SystemExit, match=r"not empty.*D2LHYBRID_VENV"):
-        load_course(copy).set_up()
+        load_course(copy).environment.set_up()
     assert {path.name for path in folder.rglob("*")} == {"bin", "python", file}
 
 
@@ -144,7 +144,7 @@ def test_the_environment_may_be_named_as_in_any_command(copy, monkeypatch, name,
     (copy / "link").symlink_to(copy / "real" / "deep")
     monkeypatch.setenv("D2LHYBRID_VENV", name)
     monkeypatch.chdir(copy / "notebooks")
-    assert copy / folder == load_course(copy).VENV
+    assert copy / folder == load_course(copy).environment.VENV
 
 
 @pytest.mark.parametrize("obstacle", [".venv", ".venv/made-from/folder/file"])
@@ -162,5 +162,5 @@ def test_an_installation_that_failed_is_tried_again(copy, monkeypatch):
     monkeypatch.setattr(subprocess, "call", lambda *a, **k: commands.append(a) or 1)
     for _ in range(2):
         with pytest.raises(SystemExit, match="did not work"):
-            course.set_up()
+            course.environment.set_up()
     assert len(commands) == 2

@@ -7,15 +7,16 @@ import pytest
 from checkout import load_course
 from notebook_rules import ROOT
 
-import course
+from tools import authoring, manifest
+from tools.notebook import pictures as pictures_of
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_the_table_of_notebooks_is_that_of_course_toml():
-    assert course.with_contents(README) == README, "run `python3 course.py contents`"
-    for path in course.course_notebooks():
+    assert authoring.with_contents(README) == README, "run `python3 course.py contents`"
+    for path in manifest.notebooks():
         assert f"](notebooks/{path.name})" in README
 
 
@@ -56,8 +57,8 @@ def test_readme_gives_the_two_commands():
 
 def test_readme_picture_is_the_notebooks_own():
     pictures = {}
-    for path in course.course_notebooks():
-        pictures.update(course.pictures(json.loads(path.read_bytes())))
+    for path in manifest.notebooks():
+        pictures.update(pictures_of(json.loads(path.read_bytes())))
     files = {path.stem: path.read_bytes() for path in (ROOT / "img").glob("*.png")}
     assert files
     assert files == pictures
@@ -75,6 +76,7 @@ def test_contributing_says_where_each_module_is_explained():
 
 
 def test_the_documentation_shows_commands_that_exist():
-    commands = re.findall(r"^python3 course\.py (\w+)", course.__doc__, re.MULTILINE)
+    source = (ROOT / "course.py").read_text("utf-8")
+    commands = re.findall(r'command\("(\w+)"', source)
     for text in (README, CONTRIBUTING):
         assert set(re.findall(r"course\.py (\w+)", text)) <= set(commands)

@@ -2,30 +2,23 @@
 
 import json
 import subprocess
-import sys
 
 import nbformat
 import pytest
 from checkout import files_in, load_course
-from notebook_rules import code_cells, load, was_refreshed_after_the_last_change
+from notebook_rules import code_cells, was_refreshed_after_the_last_change
 
 
 def test_refresh_starts_one_process_which_starts_no_other(copy, monkeypatch):
     monkeypatch.setenv("D2LHYBRID_VENV", "notebooks/../vv")
     monkeypatch.chdir(copy)
-    course, commands, done = load_course(copy), [], []
-    monkeypatch.setattr(course, "set_up", lambda: None)
-    monkeypatch.setattr(course, "run_notebook", lambda notebook: done.append(len(notebook.cells)))
+    course, commands = load_course(copy), []
+    monkeypatch.setattr(course.environment, "set_up", lambda: None)
     monkeypatch.setattr(subprocess, "call", lambda c, **k: commands.append([*map(str, c)]))
-    monkeypatch.setattr(sys, "prefix", str(copy / "vv"))
     path = copy / "notebooks" / "04_torchscript.ipynb"
-    path.write_text(path.read_text("utf-8").replace("outputs_of", "no_outputs_of"), "utf-8")
-    course.main("refresh", "notebooks/04_torchscript.ipynb")
-    assert len(commands) == 1
-    monkeypatch.chdir(copy / "notebooks")
-    course.main(*commands[0][2:])
-    assert len(commands) == 1
-    assert done == [len(load(path)["cells"])]
+    course.main("refresh", "--busy", "notebooks/04_torchscript.ipynb")
+    python = str(copy / "vv" / "bin" / "python")
+    assert commands == [[python, "-m", "tools.run_notebooks", "--busy", str(path)]]
 
 
 def put_out(self):
@@ -50,7 +43,7 @@ def small(copy, monkeypatch):
 
 def test_refresh_stores_outputs_and_their_fingerprint(copy, small):
     small.chmod(0o640)
-    load_course(copy).run_notebooks(small)
+    load_course(copy).run_notebooks.run_notebooks([small])
     notebook = json.loads(small.read_bytes())
     text, picture = code_cells(notebook)[0]["outputs"]
     assert text["text"] == ["one\n", "two\n"]
@@ -75,12 +68,12 @@ def test_refresh_runs_a_notebook_unless_only_its_text_was_changed(
     copy, small, change, runs, capsys
 ):
     course = load_course(copy)
-    course.run_notebooks(small)
+    course.run_notebooks.run_notebooks([small])
     notebook = json.loads(small.read_bytes())
     change(notebook)
     small.write_text(json.dumps(notebook))
     capsys.readouterr()
-    course.run_notebooks(small)
+    course.run_notebooks.run_notebooks([small])
     assert capsys.readouterr().out.count("running") == runs
     assert list(was_refreshed_after_the_last_change(json.loads(small.read_bytes()), "")) == []
 
@@ -90,7 +83,7 @@ def test_refresh_writes_what_a_page_and_colab_ask_of_the_metadata(copy, small):
     notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# A title\n\nMore.", id="t"))
     notebook.cells.append(nbformat.v4.new_markdown_cell("## Solutions", id="s"))
     nbformat.write(notebook, small)
-    load_course(copy).run_notebooks(small)
+    load_course(copy).run_notebooks.run_notebooks([small])
     metadata = json.loads(small.read_bytes())["metadata"]
     assert metadata["title"] == "A title"
     assert metadata["colab"] == {"collapsed_sections": ["s"]}
@@ -99,8 +92,8 @@ def test_refresh_writes_what_a_page_and_colab_ask_of_the_metadata(copy, small):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda course: course.run_notebooks(course.NOTEBOOKS / "10_small.ipynb"),
-        lambda course: course.address("ada/course"),
+        lambda course: course.run_notebooks.run_notebooks([*course.files.NOTEBOOKS.glob("10_s*")]),
+        lambda course: course.authoring.address("ada/course"),
     ],
     ids=["refresh", "address"],
 )
@@ -117,11 +110,11 @@ def test_a_full_disk_leaves_every_file_as_it_was(copy, small, change):
 
 
 @pytest.mark.parametrize(
-    ("floor", "options", "stored"),
-    [("4.9", [], True), ("29.1", [], False), ("inf", [], False), ("29.1", ["--busy"], True)],
+    ("floor", "busy", "stored"),
+    [("4.9", False, True), ("29.1", False, False), ("inf", False, False), ("29.1", True, True)],
 )
 def test_refresh_stores_no_outputs_of_a_busy_machine_unless_asked(
-    copy, small, monkeypatch, capsys, floor, options, stored
+    copy, small, monkeypatch, capsys, floor, busy, stored
 ):
     def measure(self):
         put_out(self)
@@ -130,7 +123,7 @@ def test_refresh_stores_no_outputs_of_a_busy_machine_unless_asked(
 
     monkeypatch.setattr("nbclient.NotebookClient.execute", measure)
     before = small.read_bytes()
-    status = load_course(copy).run_notebooks(*options, small)
+    status = load_course(copy).run_notebooks.run_notebooks([small], busy)
     printed = capsys.readouterr().out
     assert (small.read_bytes() != before) == stored
     assert (status == 0) == stored

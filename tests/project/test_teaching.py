@@ -22,15 +22,10 @@ from notebook_rules import (
     text_of,
 )
 
-import course
-import glossary
+from tools import glossary
 
 TEACHING = (ROOT / "TEACHING.md").read_text(encoding="utf-8")
 GLOSSARY = (ROOT / "GLOSSARY.md").read_text(encoding="utf-8")
-TITLES = {
-    course.NOTEBOOKS / f"{entry['name']}.ipynb": entry["title"][LANGUAGE]
-    for entry in course.course_entries()
-}
 START = load(NOTEBOOKS[0])
 
 
@@ -48,7 +43,7 @@ def notebook(number):
 
 
 def test_the_glossary_is_made_from_the_notebooks():
-    assert glossary.page(TITLES) == GLOSSARY, "run `python3 course.py glossary`"
+    assert glossary.page(glossary.titles()) == GLOSSARY, "run `python3 course.py glossary`"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +79,7 @@ def test_links_of_the_glossary_lead_to_headings():
     links = re.findall(r"\[(.+): (.+)\]\(notebooks/(.+)#(.+)\)", GLOSSARY)
     assert len(links) > 40
     for _, _, name, place in links:
-        pages = [markdown2html_mistune(f"## {one}") for one in headings(course.NOTEBOOKS / name)]
+        pages = [markdown2html_mistune(f"## {one}") for one in headings(ROOT / "notebooks" / name)]
         assert any(f'id="{place}"' in page for page in pages), f"{name}#{place}"
 
 

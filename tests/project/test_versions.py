@@ -2,11 +2,11 @@
 
 import re
 
-from checkout import load_course
 from notebook_rules import ADDRESS, PROJECT, ROOT
 
 import course
 import d2lhybrid
+from tools import manifest
 
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -18,7 +18,7 @@ PINS = dict(
 
 
 def test_the_pythons_are_the_same_everywhere():
-    versions = [".".join(map(str, version)) for version in load_course(ROOT).PYTHONS]
+    versions = [".".join(map(str, version)) for version in course.PYTHONS]
     assert PROJECT["project"]["requires-python"] == f">={versions[0]}"
     workflow = (ROOT / ".github/workflows/check.yml").read_text(encoding="utf-8")
     assert re.findall(r'"(3\.\d+)"', workflow) == versions
@@ -59,7 +59,7 @@ def test_the_changelog_has_an_entry_for_the_version():
 
 
 def test_each_package_that_a_notebook_needs_is_pinned_and_in_an_extra():
-    packages = course.needed("packages")
+    packages = manifest.needed("packages")
     assert packages
     assert set(packages) <= set(PINS)
     extras = PROJECT["project"]["optional-dependencies"].values()

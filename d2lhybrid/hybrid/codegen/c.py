@@ -1,5 +1,19 @@
 """From a graph to the text of a C function, for float32 on the CPU.
 
+    >>> from ..recorder import trace
+    >>> source = c_source(trace(torch.relu, torch.ones(1, 4)))
+    >>> print(source[source.index("int forward") :].strip())
+    int forward(ptrdiff_t n, const float *x1, float *v1, const float *const *parameters)
+    {
+        /* v1 = relu(x1) */
+        for (ptrdiff_t i0 = 0; i0 < n; i0++) {
+            for (ptrdiff_t i1 = 0; i1 < 4; i1++) {
+                v1[i0 * 4 + i1] = relu(x1[i0 * 4 + i1]);
+            }
+        }
+        return 0;
+    }
+
 Explained in notebook 09; Inductor, the compiler behind torch.compile, writes C++ and Triton.
 """
 
@@ -9,11 +23,12 @@ from math import prod
 
 import torch
 
+from ...toolchain import read_c_file
 from ..graph import Graph
 from ..operations import BATCH, OPERATIONS, UnsupportedOperation, fill
-from ..toolchain import c_text
 
-PRELUDE = c_text("prelude.c")
+PRELUDE = read_c_file(__file__, "prelude.c")
+"""The C text that stands above every generated function: its includes and small helpers."""
 
 
 def c_source(graph: Graph) -> str:

@@ -1,5 +1,12 @@
 """From a graph to the text of a Python function.
 
+    >>> from ..recorder import trace
+    >>> print(python_source(trace(lambda a, b: (a + b) * b, 1, 2)))
+    def program(a, b):
+        v1 = a + b
+        v2 = v1 * b
+        return v2
+
 Explained in notebook 03; torch.fx does this in `Graph.python_code`.
 """
 

@@ -1,0 +1,1 @@
+"""What puts `compare` itself to the test: known truths, and simulated clocks."""

@@ -1,0 +1,75 @@
+"""`python -m calibration`: does `compare` tell the truth on this machine, and in theory?"""
+
+import argparse
+
+from d2lhybrid.cli.options import size
+from d2lhybrid.tables import text_table
+
+from . import selftest, simulation
+
+ABOUT = """
+What the self-test says, for each question whose answer is known:
+
+    runs             how often it was asked
+    right            how often the verdict was right: "as good as equal" for what is equal
+    open             how often it was "no clear difference": this machine, then, cannot tell
+    wrong            how often it was another one; once in a hundred is too often
+    above 1          how often the estimated speed-up was above 1, with or without a verdict
+    speed-up         the median of the estimates
+    timeit           the median of what interleaved runs of Python's timeit give
+    off by, at most  how far an estimate is from timeit's, in the median and at most
+    longest          the longest comparison
+
+What the simulation says, for each kind of noise and each true effect (the candidate is faster by so
+much): in how many of 100 comparisons the 95 % interval covers the truth, the verdict is right, and
+the verdict is wrong. In the others it is "no clear difference". The right verdict is "faster"
+above 1 %, and "as good as equal" below. At 1 %, the smallest effect, only "slower" is wrong.
+
+    calm             each call scatters by 0.3 %
+    rough            by 5 %, the machine drifts by 10 %, and 1 call in 100 takes far longer
+    another process  wakes up every 10 ms and takes 1 ms
+    autocorrelated   the machine's speed scatters by 5 % and changes within 5 ms
+    modes            each candidate switches by itself between speeds 15 % apart
+    launches         9 launches; each candidate's speed in each of them scatters by so much
+    5 together       4 candidates beside the baseline: all must be covered, and be judged right
+"""
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m calibration",
+        description=__doc__,
+        epilog=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(required=True)
+    for name, function, columns, runs, about in (
+        (
+            "self-test",
+            selftest.self_test,
+            selftest.COLUMNS,
+            10,
+            "10 take four minutes, 100 suffice",
+        ),
+        (
+            "simulate",
+            simulation.simulate,
+            simulation.COLUMNS,
+            100,
+            "100 take a minute, 2000 suffice",
+        ),
+    ):
+        command = commands.add_parser(name, help=f"so many runs of each question; {about}")
+        command.add_argument("runs", type=size, nargs="?", default=runs)
+        command.set_defaults(function=function, columns=columns)
+    options = parser.parse_args(arguments)
+    print(text_table(options.columns, []), flush=True)
+    options.function(options.runs, print_line)
+
+
+def print_line(text):
+    print(text, flush=True)  # at once, as the next may take a minute
+
+
+if __name__ == "__main__":
+    main()

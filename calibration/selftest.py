@@ -1,0 +1,145 @@
+"""Does `compare` tell the truth on this machine? Ask it questions whose answers are known.
+
+Each question is asked many times, on the machine as it is and with all cores kept busy by other
+programs: a function against itself, and a task against one that is known to be longer. Then the
+same of programs, each launched several times in a process of its own. `simulation` asks with a
+clock of ours, where any truth and any noise can be had.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from hashlib import sha256
+from math import ceil
+from statistics import median
+from time import perf_counter
+from timeit import timeit
+
+from d2lhybrid.measure.candidates import own_process
+from d2lhybrid.measure.comparison import compare
+from d2lhybrid.measure.statistics import EQUAL, SLOWER, UNCLEAR
+from d2lhybrid.tables import Column, text_table
+
+TITLES = "runs right open wrong above_1 speed-up timeit off_by at_most longest"
+COLUMNS = [Column("", 26), Column("load", 5)]
+COLUMNS += [Column(title.replace("_", " ")) for title in TITLES.split()]
+# Keeps a core busy until its standard input closes, which happens at the latest when the parent
+# process ends.
+BUSY = """
+import os, sys, threading
+threading.Thread(target=lambda: os._exit(len(sys.stdin.read()))).start()
+while True: pass
+"""
+BLOCKS = (1030, 1050, 1100, 1500)
+TIME_LIMIT = 0.5  # seconds, for what is asked within this process
+LAUNCHES = 9
+PROGRAMS = {1000: EQUAL, 1030: SLOWER, 1100: SLOWER}  # blocks of the second -> the truth
+# SHA-256 takes its input block by block, and each needs the one before: so many blocks, so much
+# time. A loop in Python would not do, as its speed differs between equal processes: on an AMD EPYC
+# we have seen 4.5, 5.0, 5.9 and 6.7 ns a step.
+BLOCK = 64  # bytes
+PROGRAM = """
+from hashlib import sha256
+
+data = bytes(LENGTH)
+
+def digest():
+    return lambda: sha256(data).digest()
+"""
+
+
+def self_test(runs: int, report: Callable[[str], None] | None = None) -> str:
+    """Ask all questions, `runs` times each (one twice as often, some half as often); a table.
+
+    Its columns: the number of runs; how often the verdict was right, left open (no clear
+    difference) and wrong; how often the estimate lay above 1; the median of the estimates, the
+    median of what `timeit` gives, how far an estimate is off that in the median and at most; the
+    longest comparison. `report` gets each row as soon as it is known.
+    """
+    rows = []
+
+    def ask(label, load, truth, question, count):
+        with busy() if load == "busy" else nullcontext():
+            answers = [question(i) for i in range(count)]
+        rows.append(summary(label, load, truth, answers))
+        if report:
+            report(text_table(COLUMNS, rows).splitlines()[-1])
+
+    question = same_network()
+    ask("a network and itself", "quiet", EQUAL, question, 2 * runs)
+    ask("a network and itself", "busy", EQUAL, question, runs)
+    for load in ("quiet", "busy"):
+        for blocks in BLOCKS:
+            ask(f"1000 blocks and {blocks}", load, SLOWER, partial(two_digests, blocks), runs)
+    for load, count in (("quiet", runs), ("busy", ceil(runs / 2))):  # which takes twice as long
+        for blocks, truth in PROGRAMS.items():
+            ask(f"programs of 1000 and {blocks}", load, truth, partial(two_programs, blocks), count)
+    return text_table(COLUMNS, rows)
+
+
+def same_network():
+    """The question whether a network is as fast as itself."""
+    from d2lhybrid.nets import get_net, random_input
+
+    net, x = get_net(), random_input()
+    return lambda i: answer(net, net, x, time_limit=TIME_LIMIT)
+
+
+def two_digests(blocks, i):
+    """Ask about the digest of 1000 blocks and one of more; then ask `timeit`."""
+    one, other = (partial(sha256, bytes(BLOCK * n)) for n in (1000, blocks))
+    return answer(one, other, time_limit=TIME_LIMIT) | {"timeit": interleaved_timeit(one, other)}
+
+
+def interleaved_timeit(one, other, rounds=100, number=30):
+    """The speed-up by the standard library: short runs in turn, the median of their ratios."""
+    return median(timeit(one, number=number) / timeit(other, number=number) for _ in range(rounds))
+
+
+def two_programs(blocks, i):
+    """Ask about a program that digests 1000 blocks and one that digests more, or as many."""
+    texts = (PROGRAM.replace("LENGTH", str(BLOCK * n)) for n in (1000, blocks))
+    one, other = map(own_process, texts)
+    return answer(one, other, launches=LAUNCHES)
+
+
+def answer(one, other, *args, **options):
+    """What `compare` says, and how long it took."""
+    start = perf_counter()
+    result = compare({"one": one, "other": other}, *args, check=False, **options)["other"]
+    took = perf_counter() - start
+    return {"verdict": result.verdict, "speedup": result.speedup, "took": took}
+
+
+@contextmanager
+def busy():
+    """Keep every core busy with a program that does nothing else."""
+    command = [sys.executable, "-c", BUSY]
+    cores = range(os.cpu_count())
+    children = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in cores]
+    try:
+        yield
+    finally:
+        for child in children:
+            child.kill()
+            child.communicate()
+
+
+def summary(label, load, truth, answers):
+    """One row of the table."""
+    said = [a["verdict"] for a in answers]
+    speedups = [a["speedup"] for a in answers]
+    right, left_open = said.count(truth), said.count(UNCLEAR)
+    row = [label, load, f"{len(said)}", f"{right}", f"{left_open}"]
+    row += [f"{len(said) - right - left_open}"]
+    row += [f"{sum(s > 1 for s in speedups)}", f"{median(speedups):.4f}"]
+    if "timeit" in answers[0]:
+        off = [abs(a["speedup"] / a["timeit"] - 1) for a in answers]
+        row += [f"{median(a['timeit'] for a in answers):.4f}"]
+        row += [f"{median(off):.1%}", f"{max(off):.1%}"]
+    else:
+        row += ["", "", ""]
+    return [*row, f"{max(a['took'] for a in answers):.2f} s"]

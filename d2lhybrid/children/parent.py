@@ -1,0 +1,225 @@
+"""The parent's side of a child process: start it, ask it, say how it ended, end it.
+
+    answers = SimpleQueue()
+    child = Child("measure.worker", {"OMP_NUM_THREADS": "1"}, answers)
+    number = child.ask("load", "mine", source)
+    child, answer = new_answers(answers, [child])[0]  # answer: None, or (number, kind, content)
+    end_all([child], GRACE)
+
+`inside.Responder` is the other side.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+from .inside import BEGIN, GRACE
+from .values import frame, read_frame
+
+POLL = 0.1  # seconds between two looks at a process that does not answer
+LAST = 2**13  # characters of what it printed last
+
+# Without the "", which -c brings, a file of the user's such as random.py is not taken for the
+# library's. The package is loaded from its folder, whatever else of this name is installed.
+BOOTSTRAP_PROGRAM = """
+import sys
+if "" in sys.path:
+    sys.path.remove("")
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+main, folder = sys.argv[1:]
+del sys.argv[1:]
+spec = PathFinder.find_spec("d2lhybrid", [folder])
+package = sys.modules["d2lhybrid"] = module_from_spec(spec)
+spec.loader.exec_module(package)
+import_module("d2lhybrid." + main).main()
+"""
+
+
+def start_python(module: str, variables: dict[str, str]) -> subprocess.Popen:
+    """Start `main` of a module of this package in another Python, with three pipes.
+
+    `variables` are added to its environment.
+    """
+    # A group of its own: Ctrl-C reaches the parent only, and helpers can be ended together.
+    if os.name == "posix":
+        own_group = {"start_new_session": True}
+    else:
+        own_group = {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    return subprocess.Popen(
+        [sys.executable, "-c", BOOTSTRAP_PROGRAM, module, str(Path(__file__).parents[2])],
+        env=os.environ | variables,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **own_group,
+    )
+
+
+class Child:
+    """A Python process that waits for requests, and the threads that speak with it.
+
+    `module` has a `main` that serves a `Responder`. What that says is put into the queue `answers`:
+    `(child, (number, kind, content))`, and `(child, None)` when nothing more can come. `printed`
+    keeps the end of all else that it writes. OSError if it can't be started.
+    """
+
+    def __init__(
+        self, module: str, variables: dict[str, str], answers: SimpleQueue, name: Hashable = None
+    ):
+        self.name, self.printed = name, Kept(0, LAST)
+        self._asked, self._requests, self._is_killed = 0, SimpleQueue(), False
+        self.process = start_python(module, variables)
+        self._reads_stderr = in_thread(self._keep_printed, self.process.stderr)
+        self._threads = [
+            self._reads_stderr,
+            in_thread(self._read_answers, self.process.stdout, answers),
+            # In a thread, too: a large request has to wait until the process reads.
+            in_thread(self._write_requests, self.process.stdin),
+        ]
+
+    def ask(self, do: str, *args: Any) -> int:
+        """Request a method, and don't wait for it; returns the number that its answer has.
+
+        By the number an answer is recognised, even after an interrupt. A process that has ended
+        gets no request, and no answer comes.
+        """
+        self._asked += 1
+        self._requests.put(frame((self._asked, do, args)))
+        return self._asked
+
+    def ask_no_more(self) -> None:
+        """Close the pipe behind the last request: the process's sign to end."""
+        self._requests.put(None)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether there is no such process any more."""
+        return self.process.poll() is not None
+
+    def how_it_ended(self) -> str:
+        """What became of a process that says no more, in words."""
+        try:
+            return how_it_ended(self.process.wait(GRACE))
+        except subprocess.TimeoutExpired:
+            return "stopped answering"
+
+    def last_words(self) -> str:
+        """What the process printed last. It is killed: else there may be more to come."""
+        self.kill()
+        self._reads_stderr.join(GRACE)
+        return self.printed.text()
+
+    def kill(self) -> None:
+        """Kill the process, if it is still there, and the helpers that it may have started."""
+        if self._is_killed:
+            return  # its number may belong to another process by now
+        if os.name == "posix":
+            with suppress(ProcessLookupError, PermissionError):  # macOS says so of a dead one
+                os.killpg(self.process.pid, signal.SIGKILL)
+        else:
+            self.process.kill()
+        self.process.wait()
+        self._is_killed = True
+
+    def end(self, late: float = 0.0) -> None:
+        """Let the process end by itself until the moment `late`, or kill it; end the threads."""
+        self.ask_no_more()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(max(0, late - monotonic()))
+        self.kill()
+        for thread in self._threads:
+            thread.join(GRACE)
+
+    # Threads --------------------------------------------------------------------------------
+
+    def _write_requests(self, pipe):
+        with suppress(OSError), pipe:  # it has ended: no answer will come
+            while request := self._requests.get():
+                pipe.write(request)
+                pipe.flush()
+
+    def _read_answers(self, pipe, answers):
+        try:
+            with pipe, suppress(EOFError, OSError):
+                while pipe.readline() not in (BEGIN, b""):
+                    pass
+                while True:
+                    answers.put((self, read_frame(pipe)))
+        finally:
+            answers.put((self, None))
+
+    def _keep_printed(self, pipe):
+        decoder = getincrementaldecoder("utf-8")("replace")
+        with pipe:
+            while printed := pipe.read1(2**16):
+                self.printed.add(decoder.decode(printed))
+
+
+def new_answers(answers: SimpleQueue, children: list[Child]) -> list[tuple[Child, Any]]:
+    """What children say next: pairs of a child and an answer, or none if they say nothing soon.
+
+    The answer of a child that has ended is None.
+    """
+    try:
+        return [answers.get(timeout=POLL)]
+    except Empty:  # helpers of a process may keep its pipe open after its end
+        return [(child, None) for child in children if child.has_ended]
+
+
+def end_all(children: list[Child], grace: float = 0.0) -> None:
+    """End all processes, at the same time, and empty the list.
+
+    They end properly if they do so in `grace` seconds, or else by force.
+    """
+    for child in children:
+        child.ask_no_more()
+    late = monotonic() + grace
+    while children:
+        children.pop().end(late)
+
+
+def how_it_ended(code: int) -> str:
+    """The exit code of a process in words; a negative one is the number of a signal."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    name = signal.Signals(-code).name if -code in list(signal.Signals) else "unknown"
+    hint = ", as the system does when memory runs out," if name == "SIGKILL" else ""
+    return f"was killed by signal {-code} ({name}){hint}"
+
+
+class Kept:
+    """A long text of which only so many characters of the beginning and of the end are kept."""
+
+    def __init__(self, begin: int, end: int):
+        self.count, self._begin, self._end, self._sizes = 0, "", "", (begin, end)
+
+    def add(self, text: str) -> None:
+        """Keep what there is room for."""
+        self.count += len(text)
+        room = self._sizes[0] - len(self._begin)
+        self._begin += text[:room]
+        self._end = (self._end + text[room:])[-self._sizes[1] :]
+
+    def text(self) -> str:
+        """What was kept, with a line in place of the rest."""
+        left_out = self.count - len(self._begin) - len(self._end)
+        line = f"\n... {left_out:,} characters left out ...\n" if left_out else ""
+        return self._begin + line + self._end
+
+
+def in_thread(function: Callable, *args: Any) -> Thread:
+    """Call a function in a thread that doesn't keep Python from ending."""
+    thread = Thread(target=function, args=args, daemon=True)
+    thread.start()
+    return thread

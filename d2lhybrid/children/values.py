@@ -1,0 +1,108 @@
+"""Values as bytes and back: what two processes say to each other. Nothing in them is code.
+
+    codec = Codec("tensors", to_parts, from_parts)
+    value = codec.unpack(codec.pack({"a": (1, tensor)}))
+    pipe.write(frame((1, "ok", None)))  # `read_frame` reads it
+
+Only the standard library is loaded; what an array is, the caller says.
+"""
+
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any, BinaryIO
+
+
+@dataclass(frozen=True)
+class Codec:
+    """Packs None, numbers, strings, bytes, and lists, tuples, sets and dicts of them, and arrays.
+
+    `to_parts(value)` gives a tuple of such values for an array, and None for all else;
+    `from_parts(*parts)` makes an array of them. `arrays` is what errors call arrays.
+    """
+
+    arrays: str = ""
+    to_parts: Callable[[Any], tuple | None] = lambda value: None
+    from_parts: Callable[..., Any] | None = None
+
+    def pack(self, value: Any) -> bytes:
+        """A value as bytes. TypeError, with what can be sent, for what is not data.
+
+        A subclass of dict, list, tuple, str or a number arrives as one of these.
+        """
+        file = BytesIO()
+        _Pickler(file, protocol=5).dump(self._plain(value))
+        return file.getvalue()
+
+    def unpack(self, packed: bytes) -> Any:
+        """The value that `pack` was given."""
+        return _Unpickler(BytesIO(packed), self.from_parts).load()
+
+    def refusal(self, what: str) -> TypeError:
+        """The error for what cannot be sent."""
+        kinds = f"{self.arrays}, numbers" if self.arrays else "numbers"
+        return TypeError(
+            f"{what} cannot be sent to another process: {kinds}, strings and None can, and lists, "
+            "tuples and dicts of them"
+        )
+
+    def _plain(self, value):
+        """A value whose types pickle knows, so that nothing is looked up by its name."""
+        if value is None or isinstance(value, bool):
+            return value
+        if (parts := self.to_parts(value)) is not None:
+            return _Parts(parts)
+        for kind in (int, float, complex, str, bytes):
+            if isinstance(value, kind):
+                return kind(value)
+        for kind in (list, tuple, set, frozenset):
+            if isinstance(value, kind):
+                return kind(map(self._plain, value))
+        if isinstance(value, Mapping):
+            return {self._plain(key): self._plain(part) for key, part in value.items()}
+        raise self.refusal(type(value).__name__)
+
+
+@dataclass(eq=False)  # so that it may be a key of a dict
+class _Parts:
+    """Stands for an array while it is pickled."""
+
+    parts: tuple
+
+
+class _Pickler(pickle.Pickler):
+    def persistent_id(self, value):
+        return value.parts if isinstance(value, _Parts) else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file, from_parts):
+        super().__init__(file)
+        self._from_parts = from_parts
+
+    def persistent_load(self, parts):
+        return self._from_parts(*parts)
+
+    def find_class(self, module, name):
+        if (module, name) == ("builtins", "complex"):
+            return complex
+        raise pickle.UnpicklingError(f"{module}.{name} is not data")
+
+
+_PLAIN = Codec()
+
+
+def frame(content: Any) -> bytes:
+    """Plain values as bytes for a pipe, so that `read_frame` finds their end."""
+    packed = _PLAIN.pack(content)
+    return len(packed).to_bytes(8, "big") + packed
+
+
+def read_frame(pipe: BinaryIO) -> Any:
+    """What `frame` was given. EOFError if the pipe ends before."""
+    size = pipe.read(8)
+    packed = pipe.read(int.from_bytes(size, "big"))
+    if len(size) < 8 or len(packed) < int.from_bytes(size, "big"):
+        raise EOFError("the pipe has ended")
+    return _PLAIN.unpack(packed)

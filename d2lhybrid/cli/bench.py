@@ -1,0 +1,93 @@
+"""`python -m d2lhybrid bench`: the course's network, run in every way that this machine has."""
+
+import argparse
+
+from .options import add_files, size, write
+
+ABOUT = """
+What the table says: the median time of a call; the speed-up over the first row, with its 95 %
+interval; the verdict; what compiling cost, and after how many calls that is paid back: never if
+it is slower, and "no clear gain" if that is not sure. Lines that begin with "limit" are no way
+to run the network, but the least that one must wait for.
+"""
+
+
+def add_command(commands):
+    """The options of `bench`, and what runs it."""
+    bench = commands.add_parser(
+        "bench",
+        help="compare the ways to run the course's network",
+        description="Compare the ways to run the course's network on this machine.",
+        epilog=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    bench.add_argument(
+        "--batch",
+        type=size,
+        nargs="+",
+        default=[1],
+        metavar="N",
+        help="how many inputs a call computes at once, 1 unless said otherwise; "
+        "several numbers give a table of speed-ups by size",
+    )
+    bench.add_argument(
+        "--frameworks",
+        action="store_true",
+        help="compare all frameworks of the course that are installed, each way in a process of "
+        "its own with one thread",
+    )
+    bench.add_argument(
+        "--launches",
+        type=size,
+        metavar="N",
+        help="with --frameworks: start every way N times, 11 or more for all of them, at half a "
+        "minute each; the answer then holds for the programs and not only for one run of them",
+    )
+    add_files(bench)
+    bench.set_defaults(run=run, error=bench.error)
+
+
+def run(options):
+    """Measure, print and write. Exit status 2 for options that make no sense together."""
+    from ..measure.comparison import TooFewLaunches
+    from ..measure.launch import progress_line
+
+    if options.launches and not options.frameworks:
+        options.error("--launches needs --frameworks")
+    show = progress_line(None)
+    show("loading PyTorch")
+    try:
+        from . import ways
+    finally:
+        show("")
+    several = {"launches": options.launches} if options.launches else {}
+    measure = ways.compare_frameworks if options.frameworks else ways.compare_ways
+    try:
+        answer = measure(options.batch, **several)
+    except TooFewLaunches as error:
+        options.error(str(error))
+    if len(answer) == 1:  # one size: a comparison says more
+        (answer,) = answer.values()
+        kind, (shown, limits) = "comparison", without_limits(answer)
+    else:
+        kind, shown, limits = "sweep", answer, []
+    print(shown, *limits, *about_threads(answer), sep="\n")
+    write(kind, answer, shown, options)
+
+
+def without_limits(comparison):
+    """The comparison without the limits, which are no ways to choose, and a line about each."""
+    from ..tables import seconds
+
+    limits = [label for label in comparison if "limit: " in label]
+    lines = [f"{label}: {seconds(comparison[label].median)} a call" for label in limits]
+    ways = [label for label in comparison if label not in limits]
+    return (comparison.among(ways) if len(ways) > 1 else comparison), lines
+
+
+def about_threads(answer):
+    """Why a reader may find other figures in a notebook, as a list of lines."""
+    threads = answer.machine["threads"]
+    if threads in (None, 1):
+        return []
+    return [f"Measured with {threads} threads. The notebooks use one, so their figures differ."]

@@ -1,0 +1,78 @@
+"""`python -m d2lhybrid compare mine.py`: does compiling help your model, the way you use it?"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from .options import add_files, duration, size, write
+
+ABOUT = """
+In the file every `def` at the top level without parameters builds one candidate: it returns a
+function without arguments, which is called and timed. The first is the baseline. Names that begin
+with "_" are left alone. Each candidate is started several times, in a Python process of its own,
+so that the answer holds for the programs and not only for one run of them.
+
+    python -m d2lhybrid compare --example > mine.py
+    python -m d2lhybrid compare mine.py --calls 200
+
+Short calls are judged best with one thread (torch.set_num_threads(1) in the file): the idle threads
+of one process go on waiting actively for a moment, and so disturb the others.
+
+The exit status is 0 for an answer, whatever it says, and 2 for a file that cannot be used.
+"""
+
+
+def add_command(commands):
+    """The options of `compare`, and what runs it."""
+    compare = commands.add_parser(
+        "compare",
+        help="compare the candidates that a file of yours builds: does compiling help your model?",
+        description="Compare the candidates that a file builds, each in processes of its own.",
+        epilog=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    compare.add_argument("file", type=Path, nargs="?", help="a Python file, see --example")
+    compare.add_argument("--example", action="store_true", help="print such a file, for PyTorch")
+    compare.add_argument(
+        "--calls", type=size, metavar="N", help="judge building and N calls together"
+    )
+    compare.add_argument(
+        "--launches",
+        type=size,
+        metavar="N",
+        help="start every candidate N times, 9 unless said otherwise",
+    )
+    compare.add_argument(
+        "--time-limit",
+        type=duration,
+        metavar="S",
+        help="seconds of measuring, half a second for each launch unless said otherwise",
+    )
+    add_files(compare)
+    compare.add_argument("--markdown", action="store_true", help="print the table for a page")
+    compare.add_argument(
+        "--no-check", action="store_true", help="do not check that all return the same"
+    )
+    compare.set_defaults(run=run, error=compare.error)
+
+
+def run(options):
+    """Compare, print and write. Exit status 2 for a file that cannot be used."""
+    from .own_model import EXAMPLE, UnusableFile, compare_file, show
+
+    if options.example:
+        print(EXAMPLE.read_text(encoding="utf-8"), end="")
+        return
+    if options.file is None:
+        options.error("which file? `python -m d2lhybrid compare --example` prints one")
+    try:
+        answer = compare_file(
+            options.file, options.launches, options.calls, options.time_limit, not options.no_check
+        )
+    except UnusableFile as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
+    try:
+        show(answer, options.markdown)
+    finally:  # even if nobody reads on
+        write("comparison", answer, answer, options)

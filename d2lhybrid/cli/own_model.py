@@ -1,0 +1,96 @@
+"""What `compare` makes of a file: which functions build candidates, what they give, what fails."""
+
+import ast
+import sys
+from importlib.util import decode_source
+from pathlib import Path
+
+from ..measure.candidates import CandidateError, Program, own_process
+from ..measure.comparison import ResultsDiffer, compare, least_launches
+from ..measure.results import Comparison
+from .advice import advice
+
+LAUNCHES = 9  # the fewest for which the interval leaves out the fastest and the slowest launch
+EXAMPLE = Path(__file__).with_name("example.py")
+RULE = (
+    "every `def` at the top level of the file builds one candidate, unless it has parameters or "
+    'its name begins with "_"; `python -m d2lhybrid compare --example` prints such a file'
+)
+# What to do about the most frequent mistakes: part of a candidate's error -> advice.
+HINTS = {
+    " missing 1 required positional": "what the function returns is called without arguments",
+    " must return a function": 'if it is no candidate, let its name begin with "_"',
+}
+
+
+class UnusableFile(ValueError):
+    """A file that cannot be compared; the message names the file and, if it is known, the line."""
+
+
+def builders(path: Path) -> dict[str, int]:
+    """The functions of a file that build candidates: name -> the line where it begins."""
+    try:
+        tree = ast.parse(decode_source(path.read_bytes()), str(path))
+    except OSError as error:
+        raise UnusableFile(f"{path}: {error.strerror}") from error
+    except SyntaxError as error:
+        if error.lineno is None:  # it is not even text
+            raise UnusableFile(f"{path} is no Python source in UTF-8: {error.msg}") from error
+        raise UnusableFile(f"{path}, line {error.lineno}: {error.msg}") from error
+    except ValueError as error:  # null bytes, in older Pythons
+        raise UnusableFile(f"{path} is no Python source in UTF-8: {error}") from error
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            found.pop(node.name, None)  # the last definition counts
+            if not any(vars(node.args).values()):
+                found[node.name] = node.lineno
+    if len(found) < 2:
+        names = [f"only one candidate, {name} (line {line})" for name, line in found.items()]
+        raise UnusableFile(f"{path} has {', '.join(names) or 'no candidates'}; {RULE}")
+    return found
+
+
+def compare_file(
+    path: Path,
+    launches: int | None = None,
+    calls: int | None = None,
+    time_limit: float | None = None,
+    check: bool = True,
+) -> Comparison:
+    """Compare what a file builds, each candidate in processes of its own.
+
+    `launches` is 9 by default, and `time_limit` half a second for each. UnusableFile for a file
+    that cannot be compared, or a candidate that fails.
+    """
+    lines = builders(path)
+    programs: dict[str, Program] = {name: own_process(path, name) for name in lines}
+    launches = launches or max(LAUNCHES, least_launches(len(programs) - 1))
+    options = {"time_limit": time_limit or launches / 2, "check": check}
+    try:
+        return compare(programs, launches=launches, calls=calls, **options)
+    except CandidateError as error:
+        raise UnusableFile(_failure(path, error, lines[error.label])) from error
+    except ResultsDiffer as error:
+        raise UnusableFile(f"{path}, line {lines[error.label]}: {_in_options(error)}") from error
+    except (TypeError, ValueError) as error:
+        raise UnusableFile(f"{path}: {_in_options(error)}") from error
+
+
+def _failure(path, error, builder_line):
+    """A candidate's error, with the line at fault in front and advice at the end."""
+    text = str(error).replace(f" ({path}, line {error.line})", "", 1)
+    text += "".join(f"; {hint}" for part, hint in HINTS.items() if part in text)
+    return f"{path}, line {error.line or builder_line}: {_in_options(text)}"
+
+
+def _in_options(text):
+    """A message of `compare`, as it reads for a command."""
+    return str(text).replace("check=False", "--no-check")
+
+
+def show(comparison: Comparison, markdown: bool) -> None:
+    """Print the answer, and what it means."""
+    print(comparison.to_markdown() if markdown else comparison)
+    print(f"\n{advice(comparison)}")
+    sys.stdout.flush()

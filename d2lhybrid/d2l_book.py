@@ -1,0 +1,103 @@
+"""The book's names, corrected: `Timer`, `Benchmark`, `try_gpu` and the others.
+
+Explained in notebook 04; the usual tool is PyTorch's own `torch.utils.benchmark`.
+"""
+
+from itertools import accumulate
+from time import perf_counter
+
+from .frameworks import synchronize
+
+
+class Timer:
+    """A stopwatch that keeps every time it took. It starts when it is made.
+
+    The clock is `time.perf_counter`: it never runs backwards and it cannot be set, unlike
+    the time of day. `times` holds the recorded times in seconds.
+    """
+
+    def __init__(self):
+        self.times = []
+        self.start()
+
+    def start(self) -> None:
+        """Start, or start again."""
+        self.tik = perf_counter()
+
+    def stop(self) -> float:
+        """Record the seconds since the last start, and return them."""
+        self.times.append(perf_counter() - self.tik)
+        return self.times[-1]
+
+    def avg(self) -> float:
+        """The mean of the recorded times, in seconds; ZeroDivisionError where there is none."""
+        return sum(self.times) / len(self.times)
+
+    def sum(self) -> float:
+        """All recorded times together, in seconds."""
+        return sum(self.times)
+
+    def cumsum(self) -> list[float]:
+        """The running total: the seconds passed by the end of each recorded time."""
+        return list(accumulate(self.times))
+
+
+class Benchmark:
+    """Time a block of code once, and print `description: 0.0323 sec`.
+
+        with Benchmark("Without torchscript"):
+            for _ in range(1000):
+                net(x)
+
+    `seconds` holds the time afterwards. A block that raises gets no time printed: it did not
+    do the work. One run of one block is weak evidence; to find out which of two programs is
+    faster, measure as notebook 05 does.
+    """
+
+    def __init__(self, description: str = "Done"):
+        self.description = description
+
+    def __enter__(self):
+        synchronize()  # do not time work that was queued before
+        self.timer = Timer()
+        return self
+
+    def __exit__(self, exception_type, exception, traceback):
+        synchronize()  # wait for the work of this block
+        self.seconds = self.timer.stop()
+        if exception_type is None:
+            print(f"{self.description}: {self.seconds:.4f} sec")
+
+
+# Devices. torch is imported only here: the clocks do without it.
+
+
+def cpu():
+    """The CPU, as a `torch.device`."""
+    import torch
+
+    return torch.device("cpu")
+
+
+def gpu(i: int = 0):
+    """The GPU number `i`, as a `torch.device`, whether or not this machine has it."""
+    import torch
+
+    return torch.device("cuda", i)
+
+
+def num_gpus() -> int:
+    """How many GPUs torch can use."""
+    import torch
+
+    return torch.cuda.device_count()
+
+
+def try_gpu(i: int = 0):
+    """The GPU number `i` if this machine has it, else the CPU."""
+    return gpu(i) if i < num_gpus() else cpu()
+
+
+def try_all_gpus() -> list:
+    """All GPUs of this machine; a list of the CPU alone if it has no GPU."""
+    return [gpu(i) for i in range(num_gpus())] or [cpu()]

@@ -1,0 +1,1 @@
+"""What this machine can do: caches, latencies, and the least time that a network can take."""

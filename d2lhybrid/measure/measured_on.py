@@ -1,0 +1,158 @@
+"""What the reader of a measurement must know about where it was made. See notebook 05."""
+
+import gc
+import os
+import platform
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import __version__, frameworks
+
+
+def describe_machine(*args: Any) -> dict[str, Any]:
+    """A dict for JSON: date, system, processor, cores, threads, device, gradients, versions.
+
+    `args` are the arguments of the call that is measured; those with a `.device` are listed.
+    Frameworks are mentioned if they are loaded; this function loads none. `compare` adds
+    `gradients_needed`: whether a result needs them, or None if that is not known.
+    """
+    state = frameworks.state()
+    devices = sorted({str(arg.device) for arg in args if hasattr(arg, "device")})
+    versions = {"Python": platform.python_version(), "d2lhybrid": __version__}
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": available_cores(),
+        "threads": state.get("threads"),
+        "device": ", ".join(map(frameworks.name_of, devices)) or "cpu",
+        "gradients": state.get("gradients"),
+        "versions": versions | frameworks.versions(),
+    }
+
+
+def together(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
+    """What several processes on one machine say of it, as one dict: `2.13.0 and 2.11.0`."""
+
+    def joined(values):
+        different = list(dict.fromkeys(value for value in values if value is not None))
+        return different[0] if len(different) == 1 else " and ".join(map(str, different)) or None
+
+    def all_of(dicts):
+        names = dict.fromkeys(name for each in dicts for name in each)
+        return {name: joined([each.get(name) for each in dicts]) for name in names}
+
+    versions = all_of([each["versions"] for each in descriptions])
+    settings = [{k: v for k, v in each.items() if k != "versions"} for each in descriptions]
+    return all_of(settings) | {"date": descriptions[0]["date"], "versions": versions}
+
+
+def machine_line(machine: dict[str, Any]) -> str:
+    """Of what `describe_machine` returns the machine and the date, in one line."""
+    parts = [machine["processor"]]
+    for thing in ("core", "thread"):
+        if (count := machine[f"{thing}s"]) is not None:
+            parts += [f"{count} {thing}" + "s" * (count != 1)]
+    return ", ".join([*parts, machine["device"], machine["date"][:10]])
+
+
+def software_line(machine: dict[str, Any]) -> str:
+    """Of what `describe_machine` returns the state and the versions, in one line."""
+    parts = [f"{name} {version}" for name, version in machine["versions"].items()]
+    if machine["gradients"] is not None:
+        unused = machine["gradients"] and machine.get("gradients_needed") is False
+        mode = "on" if machine["gradients"] else "off"
+        parts.insert(0, f"gradients {mode}" + ", but no result needs them" * unused)
+    return ", ".join(parts)
+
+
+def available_cores() -> int:
+    """How many cores this process may use at the same time.
+
+    On Linux it may be kept to some of them by its affinity, or by a limit of its container. What a
+    virtual machine calls a core may be one of two hyper-threads that share one.
+    """
+    if hasattr(os, "sched_getaffinity"):  # Linux
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return max(1, min([cores, *map(int, _cgroup_cpu_quotas())]))
+
+
+def _cgroup_cpu_quotas(root=Path("/sys/fs/cgroup"), own=Path("/proc/self/cgroup")):
+    """Each CPU quota of this process's cgroups (v1 or v2), in cores: 1.5 is 150 ms in each 100 ms.
+
+    Python's `os.cpu_count` doesn't ask, see github.com/python/cpython/issues/80235.
+    """
+    folders = {root, root / "cpu"}  # in a container, its own group is usually mounted here
+    with suppress(OSError):
+        for line in own.read_text(encoding="ascii").splitlines():
+            _, names, group = line.split(":", 2)
+            if not names or "cpu" in names.split(","):
+                base = root / ("cpu" if names else "")
+                folder = base / group.lstrip("/")
+                folders |= {folder, *(up for up in folder.parents if up.is_relative_to(base))}
+    for folder in folders:
+        with suppress(OSError, ValueError):
+            if (folder / "cpu.max").exists():  # version 2
+                quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
+            else:
+                quota = (folder / "cpu.cfs_quota_us").read_text(encoding="ascii")
+                period = (folder / "cpu.cfs_period_us").read_text(encoding="ascii")
+            if int(quota) > 0:  # "max" and -1 are no limit
+                yield int(quota) / int(period)
+
+
+def _processor():
+    try:
+        with open("/proc/cpuinfo") as file:  # Linux, where `platform` does not know
+            return next(line.split(":")[1].strip() for line in file if line[:10] == "model name")
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+# How cold a process is ----------------------------------------------------------------------
+
+
+class Snapshot(NamedTuple):
+    """What there was before something was built."""
+
+    kinds: set  # the kinds of everything built so far, and the types of all living objects
+    compilations: tuple[int, int, int]  # compiled, found in a compiler's cache, not found there
+
+
+class Coldness:
+    """Was this the first build of its kind in the process, and did a compiler's cache help?
+
+    The first of its kind takes longest, so this is shown beside a price.
+
+        before = coldness.before()
+        built = build()
+        coldness.of(built, before)  # 'cold process, warm cache'
+
+    Two things are of a kind if they have the same type; or, if they are functions, whose type
+    says nothing, the same source; or if torch.compile had a hand in both.
+    """
+
+    def __init__(self):
+        self._built = set()
+
+    def before(self) -> Snapshot:
+        """The state to pass to `of` after building."""
+        return Snapshot(
+            self._built | {type(thing) for thing in gc.get_objects()}, frameworks.compilations()
+        )
+
+    def of(self, built: Any, before: Snapshot) -> str:
+        """Whether it was the first of its kind, and what a compiler's cache gave, in words."""
+        counts = zip(frameworks.compilations(), before.compilations, strict=True)
+        graphs, hits, misses = (now - then for now, then in counts)
+        kind = "a compiled graph" if graphs else getattr(built, "__code__", type(built))
+        process = "warm process" if kind in before.kinds else "cold process"
+        self._built.add(kind)
+        return process + (", cold cache" if misses else ", warm cache" if hits else "")
+
+
+THIS_PROCESS = Coldness()  # what was built in this process

@@ -1,0 +1,125 @@
+"""How a `Comparison` is shown: as tables in text, one above the other, and as one wide table.
+
+Here `c` is the comparison, and `r` one of its results. Every function returns text, or cells of
+text. A line of text has 88 characters at most.
+"""
+
+from ..tables import Column, seconds, text_table
+from .statistics import SLOWER, UNCLEAR
+
+LABEL, INTERVAL = Column(""), Column("95 % interval", 16)
+RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
+SPEEDS = [Column("time a call"), *RATIO]
+PRICES = [Column("price", 9), Column("pays after", 13)]
+
+
+def columns(c):
+    """The columns of the one wide table."""
+    return [LABEL, *SPEEDS, *(price_columns(c) if built(c) else []), *total_columns(c)]
+
+
+def rows(c):
+    """Its rows, one for each candidate: the label and the other cells."""
+    for r in c.values():
+        cells = speed_cells(c, r) + (price_cells(c, r) if built(c) else []) + total_cells(c, r)
+        yield [r.label, *cells]
+
+
+def built(c):
+    """What had to be built, and so has a price."""
+    return [result for result in c.values() if result.price is not None]
+
+
+def price_columns(c):
+    return PRICES if len(c.launches) == 1 else [*PRICES, INTERVAL]
+
+
+def total_columns(c):
+    return [] if c.calls is None else [Column(f"{c.calls} calls", 11), *RATIO]
+
+
+def speed_cells(c, r):
+    return [seconds(r.median), *ratio_cells(c, r, r, "*" if r.slow_calls_of else "")]
+
+
+def ratio_cells(c, r, speedup, mark=""):
+    if r.label == c.baseline:
+        return ["", "", "baseline"]
+    ends = f"{speedup.low:.3f} to {speedup.high:.3f}"
+    return [f"{speedup.speedup:.3f}{mark}", ends, speedup.verdict]
+
+
+def price_cells(c, r):
+    if r.price is None:
+        cells = ["", "", ""]
+    elif r.label == c.baseline:
+        cells = [seconds(r.price), "baseline", ""]
+    elif r.break_even is not None:
+        ends = (r.break_even_low, r.break_even_high)
+        low, high = ("never" if end is None else end for end in ends)
+        cells = [seconds(r.price), f"{r.break_even} calls", f"{low} to {high}"]
+    else:
+        cells = [seconds(r.price), "never" if r.verdict == SLOWER else "no clear gain", ""]
+    return cells[: len(price_columns(c))]
+
+
+def total_cells(c, r):
+    return [seconds(r.total.time), *ratio_cells(c, r, r.total)] if r.total else []
+
+
+def text(c):
+    """The lines that `print` shows: speeds, prices, totals, and notes below them."""
+    results = list(c.values())
+    lines = [text_table([LABEL, *SPEEDS], [[r.label, *speed_cells(c, r)] for r in results])]
+    if with_price := built(c):
+        prices = [[r.label, where_built(r), *price_cells(c, r)] for r in with_price]
+        where = Column("built", max(len(row[1]) for row in prices))
+        lines += ["", text_table([LABEL, where, *price_columns(c)], prices), ""]
+    if c.calls:
+        totals = [[r.label, *total_cells(c, r)] for r in results]
+        lines += [text_table([LABEL, *total_columns(c)], totals), ""]
+    return [*lines, spread(c), *remarks(c), *c.measured_on().splitlines()]
+
+
+def where_built(r):
+    """Whether process and caches were cold, in words; '' if it was not built."""
+    return f"in a {r.built_in}" if r.built_in else ""
+
+
+def notes(c):
+    """The lines below the one wide table."""
+    places = [f"{r.label} {where_built(r)}" for r in built(c) if r.built_in]
+    prices = [f"built: {'; '.join(places)}"] if places else []
+    return [spread(c), *remarks(c), *prices, *c.measured_on().splitlines()]
+
+
+def spread(c):
+    """How fine the measuring was, and which verdicts are still open."""
+    launches = f"{len(c.launches)} launches, " if len(c.launches) > 1 else ""
+    rounds = f"{launches}{c.rounds} rounds in {c.took:.2f} s"
+    line = f"noise floor {c.noise_floor:.1%}, {rounds}"
+    if not c.complete:
+        line += ", interrupted"
+    elif unsure := [r.label for r in c.values() if r.verdict == UNCLEAR]:
+        line += f"; still open: {', '.join(unsure)}"
+    return line
+
+
+def remarks(c):
+    """What must be known of single candidates, a line for each."""
+    for r in c.values():
+        if r.label != c.baseline and r.scatter_within is not None:
+            yield (
+                f"note: {r.label} scatters by {r.scatter_within:.1%} within a launch, "
+                f"and by {r.scatter_between:.1%} between launches"
+            )
+        if len(c.launches) == 1 and r.independent_rounds < c.rounds:
+            yield (
+                f"note: {r.label} or {c.baseline} changes its speed slowly: "
+                f"{c.rounds} rounds are worth {r.independent_rounds}"
+            )
+        if r.slow_calls_of:
+            yield (
+                f"note: * now and then {r.slow_calls_of} takes far longer: "
+                f"by all calls together the speed-up is {r.mean_speedup:.3f}"
+            )

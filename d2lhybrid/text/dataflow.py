@@ -1,0 +1,123 @@
+"""Who feeds whom in a program: its data-flow graph.
+
+    >>> flow = data_flow("e = 1 + 2; f = e * e; print(f)")
+    >>> [flow.nodes[number]["label"] for number in flow]
+    ['1', '2', '+', '*', 'print']
+    >>> list(flow.edges)
+    [(0, 2), (1, 2), (2, 3), (3, 4)]
+
+Explained in notebook 01; compiler books call the arrows def-use chains.
+"""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Protocol
+
+import networkx
+
+from .program import SIGNS, straight_line
+
+
+class HasFlow(Protocol):
+    """Anything that gives its own data flow, such as a `Graph`."""
+
+    def flow(self) -> networkx.DiGraph:
+        """The data flow, in the form in which `data_flow` returns it."""
+
+
+def data_flow(program: str | Callable | HasFlow) -> networkx.DiGraph:
+    """Who feeds whom in a program's text, in a function, or in what has a method `flow()`.
+
+    From a text it reads the main part; its numbers are the inputs. From a function it reads the
+    source; its parameters and numbers are the inputs. A call of another function is one
+    operation. An object with `flow()` returns its own graph.
+
+    Returns a directed graph with an arrow from each value to what is computed from it. Its nodes
+    are added in the order of computing. Each has a `label` (`a`, `1`, `+`, `add`), a `kind`
+    (`input` or `operation`) and the `name` that the program gives to its value, or ''.
+
+    ValueError, with the line, for a statement or an expression that cannot be followed; TypeError
+    for a lambda or a class, whose source is not that of one function.
+    """
+    if hasattr(program, "flow"):
+        return program.flow()
+    read = _read_text if isinstance(program, str) else _read_function
+    parameters, statements = read(program)
+    walk = _Walk(parameters)
+    for statement in statements:
+        walk.follow(statement)
+    return walk.flow
+
+
+def _read_function(function):
+    """A function's parameters and the statements of its body."""
+    if not inspect.isroutine(function) or function.__name__ == "<lambda>":
+        raise TypeError(
+            "data_flow needs a text, a function defined by `def`, or an object with a method "
+            f"flow(), got {function!r}"
+        )
+    definition = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    has_docstring = ast.get_docstring(definition) is not None
+    arguments = definition.args
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return [parameter.arg for parameter in parameters], definition.body[has_docstring:]
+
+
+def _read_text(text):
+    """A text has no parameters. Its main part is all but the definitions of functions."""
+    return [], [s for s in straight_line(text) if not isinstance(s, ast.FunctionDef)]
+
+
+class _Walk:
+    """Follows statements in their order, and adds to `flow` what they compute."""
+
+    def __init__(self, parameters):
+        self.flow = networkx.DiGraph()
+        self.node_of = {name: self.add_node(name, "input") for name in parameters}
+
+    def add_node(self, label, kind, sources=()):
+        node = len(self.flow)
+        self.flow.add_node(node, label=label, kind=kind, name="")
+        self.flow.add_edges_from((source, node) for source in sources)
+        return node
+
+    def follow(self, statement):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self.node_of[name] = self.node_for(value)
+                self.flow.nodes[self.node_of[name]]["name"] = name
+            case ast.Expr(value=ast.Call() as call):
+                self.node_for(call)
+            case ast.Return(value=ast.expr() as value):
+                self.node_for(value)
+            case ast.Delete():
+                pass  # computes nothing
+            case _:
+                _refuse(statement)
+
+    def node_for(self, expression):
+        """The node that holds an expression's value; what it is computed from is added first."""
+        match expression:
+            case ast.Name(id=name) if name in self.node_of:
+                return self.node_of[name]
+            case ast.Constant(value=value):
+                return self.add_node(str(value), "input")
+            case ast.BinOp(left, op, right) if type(op) in SIGNS:
+                label, operands = SIGNS[type(op)], [left, right]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                label, operands = "-", [operand]
+            case ast.Call(func=ast.Name(id=label), args=operands, keywords=[]):
+                pass
+            case _:
+                _refuse(expression)
+        return self.add_node(label, "operation", [self.node_for(operand) for operand in operands])
+
+
+def _refuse(node):
+    first_line = ast.unparse(node).splitlines()[0]
+    raise ValueError(
+        f"line {node.lineno}: cannot follow `{first_line}`, only assignments to a name, `return`, "
+        "calls with positional arguments, + - *, and names that have a value"
+    )

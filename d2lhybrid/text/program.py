@@ -1,0 +1,300 @@
+"""Programs held as text: the running example, its run, and the steps that rewrite it.
+
+    >>> text = evoke_()
+    >>> print(run_program(text), end="")
+    10
+    >>> print(drop_unused_text(fold_constants_text(inline(text))))
+    print(10)
+
+Written by the reader in notebook 02.
+
+Each step takes the text of a straight-line program and returns the text of a program that
+prints the same. A straight-line program has no `if` and no loop, and gives each name its value
+once. It is made of
+
+    def f(a, b): ...    assignments, with a `return` at the end
+    e = ...             an expression: whole numbers, names, `+ - *`, and calls of functions
+                        defined above
+    del e, f
+    print(...)          with expressions for arguments
+
+In such a program an expression cannot fail and only computes its value, so it may be computed
+earlier, later or not at all; and no code outside the program reads its names.
+Every other program is refused: a compiler must never guess.
+"""
+
+import ast
+import io
+import operator
+from contextlib import redirect_stdout
+from copy import deepcopy
+
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+
+
+# The running example ------------------------------------------------------------------------
+
+
+def add_() -> str:
+    return """
+def add(a, b):
+    return a + b
+"""
+
+
+def fancy_func_() -> str:
+    return """
+def fancy_func(a, b, c, d):
+    e = add(a, b)
+    f = add(c, d)
+    g = add(e, f)
+    return g
+"""
+
+
+def evoke_() -> str:
+    return add_() + fancy_func_() + "print(fancy_func(1, 2, 3, 4))"
+
+
+def run_program(text: str) -> str:
+    """Compile a program's text, run it in a namespace of its own, return what it printed."""
+    output = io.StringIO()
+    with redirect_stdout(output):
+        exec(compile(text, "", "exec"), {})
+    return output.getvalue()
+
+
+# From text to statements, and back ----------------------------------------------------------
+
+
+def straight_line(text: str) -> list[ast.stmt]:
+    """The statements of a straight-line program, as `ast` nodes.
+
+    ValueError, with the line, for any other program; SyntaxError for what is no Python.
+    """
+    statements = ast.parse(text).body
+    _check_statements(statements, arity={}, values=set(), inside_function=False)
+    return statements
+
+
+def as_text(statements: list[ast.stmt]) -> str:
+    """The text of a program. ValueError where the statements make no straight-line program."""
+    text = ast.unparse(ast.Module(statements, type_ignores=[]))
+    straight_line(text)
+    return text
+
+
+def names_in(statement: ast.stmt) -> list[str]:
+    """The variables that a statement of the main program mentions, each once.
+
+    Without the functions that it calls; a definition mentions no variable.
+    """
+    if isinstance(statement, ast.FunctionDef):
+        return []
+    nodes = list(ast.walk(statement))
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    names = [node.id for node in nodes if isinstance(node, ast.Name) and node not in called]
+    return list(dict.fromkeys(names))
+
+
+def _check_statements(statements, arity, values, inside_function):
+    """Refuse what `straight_line` does not admit.
+
+    `arity` maps the functions defined so far to the number of their parameters, `values` holds
+    the names that have a value; both grow on the way.
+    """
+    used = set(values)  # a name may not get a second value, not even after `del`
+    for statement in statements:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                _check_expression(value, arity, values)
+                if name in used or name in arity:
+                    _refuse(statement, f"{name!r} has a value already")
+                used.add(name)
+                values.add(name)
+            case ast.FunctionDef(name=name, body=[*body, ast.Return(value=ast.expr() as result)]):
+                if inside_function or name in used or name in arity:
+                    _refuse(statement, "a function is defined once, in the main program")
+                parameters = [parameter.arg for parameter in statement.args.args]
+                if ast.unparse(statement.args) != ", ".join(parameters) or statement.decorator_list:
+                    _refuse(statement, "only plain parameters can be inlined")
+                local = set(parameters)
+                _check_statements(body, arity, local, inside_function=True)
+                _check_expression(result, arity, local)
+                arity[name] = len(parameters)
+            case ast.Delete(targets=targets) if not inside_function:
+                for target in targets:
+                    _check_expression(target, arity, values)
+                    values.remove(target.id)
+            case ast.Expr(
+                value=ast.Call(func=ast.Name(id="print"), args=arguments, keywords=[])
+            ) if not inside_function and "print" not in arity and "print" not in used:
+                for argument in arguments:
+                    _check_expression(argument, arity, values)
+            case ast.Expr(value=ast.Call()):
+                _refuse(statement, "only print(...) is known to leave our names alone")
+            case _:
+                _refuse(statement, "only definitions, assignments, `del` and print(...)")
+
+
+def _check_expression(expression, arity, values):
+    match expression:
+        case ast.Constant(value=value) if type(value) is int:
+            pass
+        case ast.Name(id=name):
+            if name not in values:
+                _refuse(expression, f"{name!r} has no value here")
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            _check_expression(operand, arity, values)
+        case ast.BinOp(op=op, left=left, right=right) if type(op) in OPERATORS:
+            _check_expression(left, arity, values)
+            _check_expression(right, arity, values)
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in arity:
+            if len(arguments) != arity[name]:
+                _refuse(expression, f"{name!r} takes {arity[name]} arguments")
+            for argument in arguments:
+                _check_expression(argument, arity, values)
+        case _:
+            _refuse(expression, "only whole numbers, names, + - * and functions defined above")
+
+
+def _refuse(node, reason):
+    first_line = ast.unparse(node).splitlines()[0]
+    raise ValueError(f"line {node.lineno}: cannot rewrite `{first_line}`: {reason}")
+
+
+# The steps ----------------------------------------------------------------------------------
+
+
+class Substitute(ast.NodeTransformer):
+    """Put expressions in the place of names that are read."""
+
+    def __init__(self, values):
+        self.values = values  # name -> expression
+
+    def visit_Name(self, name):
+        if isinstance(name.ctx, ast.Load) and name.id in self.values:
+            return deepcopy(self.values[name.id])  # a shared node would change in both places
+        return name
+
+    def visit_FunctionDef(self, function):
+        return function  # its `a` is not the main program's `a`
+
+
+class Inliner(ast.NodeTransformer):
+    """Put a function's body in the place of its call."""
+
+    def __init__(self, functions):
+        self.functions = functions  # name -> its definition
+        self.lines = []  # the program that comes out
+
+    def visit_Call(self, call):
+        self.generic_visit(call)  # first the calls among the arguments
+        if call.func.id not in self.functions:  # the called function's name
+            return call  # print stays a call
+        function = self.functions[call.func.id]
+        parameters = [parameter.arg for parameter in function.args.args]
+        # straight_line has counted the arguments
+        values = dict(zip(parameters, call.args))  # noqa: B905
+        insert = Substitute(values)
+        for statement in deepcopy(function.body):
+            statement = insert.visit(statement)  # arguments for parameters
+            statement = self.visit(statement)  # then the calls inside
+            if isinstance(statement, ast.Return):
+                return statement.value  # stands where the call stood
+            self.lines.append(statement)
+
+
+def inline(text: str) -> str:
+    """Put each function's body where the function is called; then no definition is needed.
+
+    A function that assigns to names and is called twice would give them two values: refused.
+    """
+    statements = straight_line(text)
+    definitions = [s for s in statements if isinstance(s, ast.FunctionDef)]
+    inliner = Inliner({function.name: function for function in definitions})
+    for statement in statements:
+        if statement not in definitions:
+            inliner.lines.append(inliner.visit(statement))
+    return as_text(inliner.lines)
+
+
+def free_after_last_use(text: str) -> str:
+    """Delete each name after the last statement that mentions it."""
+    statements = straight_line(text)
+    program = []
+    for i, statement in enumerate(statements):
+        program.append(statement)
+        later = [name for s in statements[i + 1 :] for name in names_in(s)]
+        dead = [name for name in names_in(statement) if name not in later]
+        # what a del has deleted needs no second one
+        if dead and not isinstance(statement, ast.Delete):
+            program += ast.parse("del " + ", ".join(dead)).body
+    return as_text(program)
+
+
+class Folder(ast.NodeTransformer):
+    """Compute the operations whose operands are numbers."""
+
+    def visit_BinOp(self, operation):
+        self.generic_visit(operation)  # first the operations inside
+        match operation:
+            case ast.BinOp(ast.Constant(left), op, ast.Constant(right)):
+                return ast.Constant(OPERATORS[type(op)](left, right))
+        return operation
+
+    def visit_UnaryOp(self, operation):
+        self.generic_visit(operation)
+        match operation:
+            case ast.UnaryOp(ast.USub(), ast.Constant(operand)):
+                return ast.Constant(-operand)
+        return operation
+
+
+def fold_constants_text(text: str) -> str:
+    """Compute what is known before the program runs, and hand it on to where it is read."""
+    known = {}  # name -> its number, as an expression
+    program = []
+    for statement in straight_line(text):
+        statement = Substitute(known).visit(statement)
+        statement = Folder().visit(statement)
+        match statement:
+            case ast.Assign([ast.Name(name)], ast.Constant() as number):
+                known[name] = number
+        program.append(statement)
+    return as_text(program)
+
+
+def drop_unused_text(text: str) -> str:
+    """Remove each assignment whose name is never read, from the last to the first."""
+    program, needed = [], set()
+    for statement in reversed(straight_line(text)):
+        match statement:
+            case ast.Assign([ast.Name(name)]) if name not in needed:
+                continue  # no later line reads it
+            case ast.Delete():
+                pass  # to delete a name is not to read it
+            case _:
+                needed.update(names_in(statement))
+        program.insert(0, statement)
+    for statement in list(program):  # a copy, because the program changes
+        if isinstance(statement, ast.Delete):
+            kept = [name for name in statement.targets if name.id in needed]
+            statement.targets = kept
+            if not kept:
+                program.remove(statement)
+    return as_text(program)
+
+
+def substitute(text: str) -> str:
+    """Put what a name stands for where the name is read; then the name need not be made."""
+    values = {}  # name -> the expression that it stands for
+    program = []
+    for statement in straight_line(text):
+        statement = Substitute(values).visit(statement)
+        if isinstance(statement, ast.Assign):
+            values[statement.targets[0].id] = statement.value
+        elif not isinstance(statement, ast.Delete):
+            program.append(statement)
+    return as_text(program)

@@ -1,0 +1,51 @@
+"""A simulated link: one thread sleeps alpha + beta * bytes seconds a message, and uses no core.
+
+    >>> with Link(alpha=1e-3, beta=1e-6) as link:  # 1 ms, and 1 ms for each kB
+    ...     arrived = link.send(torch.ones(250))
+    >>> arrived.result().sum()
+    tensor(250.)
+
+Explained in notebook 16; alpha and beta are Hockney's model of a message (1994).
+"""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from time import sleep
+
+import torch
+
+from .log import Log
+
+
+class Link:
+    """Carries one message at a time, in the order of sending. A context manager.
+
+    A message of n bytes takes `alpha` + `beta` * n seconds or a little more. At the end of the
+    block the link delivers what was sent, and ends its thread.
+    """
+
+    def __init__(self, alpha: float, beta: float, log: Log | None = None, lane: str = "link"):
+        self.alpha, self.beta, self.lane = alpha, beta, lane
+        self.log = Log() if log is None else log
+        self._thread = ThreadPoolExecutor(1)
+
+    def seconds(self, size: int) -> float:
+        """How long a message of so many bytes takes."""
+        return self.alpha + self.beta * size
+
+    def send(self, tensor: torch.Tensor, label: str = "message") -> Future:
+        """Give an order to send, and return at once; the future's result is what arrives.
+
+        What arrives is what the tensor was at this moment, whatever becomes of it later.
+        """
+        return self._thread.submit(self._carry, tensor.detach().clone(), label)
+
+    def _carry(self, tensor, label):
+        with self.log.span(self.lane, label):
+            sleep(self.seconds(tensor.nbytes))
+        return tensor
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._thread.shutdown()

@@ -1,0 +1,131 @@
+"""From C source to functions that Python can call.
+
+Explained in notebook 09; torch.utils.cpp_extension does this for C++.
+"""
+
+import ctypes
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+# No flag makes arithmetic less exact. The order of a sum changes only where the source allows it,
+# with a `#pragma omp simd`, for which -fopenmp-simd is needed. With -ffp-contract=off a product and
+# a sum stay two operations that round twice; else x * x - x * x might not be 0.
+FLAGS = ["-std=c99", "-O3", "-fopenmp-simd", "-ffp-contract=off"]
+SHARED = ["-shared", "-fPIC"]  # a library, which may be loaded anywhere in memory
+TIME_LIMIT = 600  # seconds; a network of a hundred layers takes a few
+
+
+class CompilerNotFound(RuntimeError):
+    """No C compiler could be run."""
+
+
+class CompilationFailed(RuntimeError):
+    """The source did not become a library.
+
+    The compiler failed, took too long, or its result could not be loaded.
+    """
+
+
+def read_c_file(module: str, name: str) -> str:
+    """The text of a C file that lies beside a module, whose `__file__` is given."""
+    return Path(module).with_name(name).read_text(encoding="utf-8")
+
+
+def find_compiler() -> list[str]:
+    """The command that runs the C compiler, as a list: the variable CC, or cc, gcc or clang.
+
+    CompilerNotFound where there is no compiler.
+    """
+    if command := os.environ.get("CC"):
+        if shutil.which(command):  # a path, perhaps with blanks or backslashes
+            return [command]
+        try:
+            return shlex.split(command)
+        except ValueError as error:
+            raise CompilerNotFound(
+                f"the variable CC is not a command: {command!r}: {error}"
+            ) from None
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return [name]
+    raise CompilerNotFound(
+        "no C compiler was found. Install the package gcc (on Debian and Ubuntu: apt install gcc; "
+        "on macOS: xcode-select --install; on Windows: winget install LLVM.LLVM), or let the "
+        "variable CC name one. Until then, d2lhybrid.python_function(graph) runs "
+        "a graph without a compiler"
+    )
+
+
+def compiler_flags() -> list[str]:
+    """The options with which to compile for the processor of this machine."""
+    if platform.machine() in ("x86_64", "AMD64"):  # 512 bits at a time, where it has them
+        return [*FLAGS, "-march=native", "-mprefer-vector-width=512"]
+    return [*FLAGS, "-mcpu=native"]
+
+
+def run_compiler(*arguments):
+    """Run the compiler, without a shell. CompilationFailed, with its message, where it fails."""
+    command = [*find_compiler(), *map(str, arguments)]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT
+        )
+    except subprocess.TimeoutExpired:
+        raise CompilationFailed(
+            f"{shlex.join(command)} had not ended after {TIME_LIMIT} seconds; does CC name a "
+            "compiler?"
+        ) from None
+    except OSError as error:
+        raise CompilerNotFound(
+            f"the C compiler {command[0]!r} could not be run: {error}"
+        ) from error
+    if done.returncode != 0:
+        raise CompilationFailed(
+            f"{shlex.join(command)} failed with status {done.returncode}:\n{done.stderr}"
+        )
+
+
+@cache
+def load_library(source: str) -> ctypes.CDLL:
+    """Compile C source to a shared library, and load it. The same source is compiled only once.
+
+    A library stays loaded until Python ends, as Python never unloads one: some 20 KB for each
+    source. The files are in a private folder, which is removed: a loaded library needs no file.
+    CompilerNotFound or CompilationFailed where that is not possible.
+    """
+    try:
+        with TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as folder:
+            code, library = Path(folder, "forward.c"), Path(folder, "forward.so")
+            code.write_text(source)
+            run_compiler(*compiler_flags(), *SHARED, "-o", library, code, "-lm")
+            return ctypes.CDLL(str(library))
+    except OSError as error:
+        raise unusable(error) from error
+
+
+def load_function(source: str, name: str) -> Callable:
+    """The function of that name in C source, compiled. Errors as those of `load_library`."""
+    try:
+        return getattr(load_library(source), name)
+    except AttributeError as error:
+        raise unusable(error) from error
+
+
+def unusable(error):
+    return CompilationFailed(
+        f"{error}. Does the variable CC name a C compiler for this machine? Can files be written "
+        "to the folder for temporary files, and programs be run from there? If not, let the "
+        "variable TMPDIR name another"
+    )
+
+
+def addresses_of(tensors):
+    """A C array with the addresses of the tensors' numbers."""
+    return (ctypes.c_void_p * len(tensors))(*[tensor.data_ptr() for tensor in tensors])

@@ -1,0 +1,62 @@
+"""Arguments, results and messages as bytes, and back: what the processes of a world send.
+
+Only data travels so; for functions see `sources`, and for all but tensors `children.values`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from ..children.values import Codec
+
+
+def pack(value: Any) -> bytes:
+    """A value as bytes. TypeError, with what can be sent, for what is not data.
+
+    A tensor leaves its device, its gradient and the larger tensor that it is part of behind. A
+    subclass of dict, list, tuple, str or a number arrives as one of these.
+    """
+    return _CODEC.pack(value)
+
+
+def unpack(packed: bytes) -> Any:
+    """The value that `pack` was given, with all tensors on the CPU."""
+    return _CODEC.unpack(packed)
+
+
+def content_bytes(value: Any) -> int:
+    """The bytes of all tensors in a value."""
+    if isinstance(value, torch.Tensor):
+        return value.nbytes
+    if isinstance(value, Mapping):
+        value = value.values()
+    elif not isinstance(value, (list, tuple, set, frozenset)):
+        return 0
+    return sum(map(content_bytes, value))
+
+
+def _to_parts(value):
+    """A tensor's bytes, its type and its shape: not torch's way of saving files."""
+    if not isinstance(value, torch.Tensor):
+        return None
+    if value.layout != torch.strided:
+        raise _CODEC.refusal(f"a tensor of layout {value.layout}")
+    for kind in ("quantized", "nested", "meta"):  # no bytes, or not only bytes
+        if getattr(value, f"is_{kind}", False):
+            raise _CODEC.refusal(f"a {kind} tensor")
+    tensor = value.detach().resolve_conj().resolve_neg().cpu()
+    flat = tensor.contiguous().reshape(-1).view(torch.uint8)  # NumPy has no bfloat16
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return bytearray(flat.numpy()), dtype, tuple(tensor.shape)
+
+
+def _from_parts(content, dtype, shape):
+    """A tensor over these bytes."""
+    dtype = getattr(torch, dtype)
+    if not content:
+        return torch.empty(shape, dtype=dtype, device="cpu")
+    return torch.frombuffer(content, dtype=dtype).reshape(shape)
+
+
+_CODEC = Codec("tensors", _to_parts, _from_parts)

@@ -1,0 +1,210 @@
+"""The process of one rank of a world: it runs the functions that the world sends."""
+
+import io
+import os
+import shutil
+import sys
+import threading
+import traceback
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+from ..children import inside
+from ..children.inside import Responder, in_words
+from .comm import Comm, connect, listen
+from .packing import pack, unpack
+from .sources import Sources
+
+PROBE = 30.0  # seconds for the processes to find each other
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    Rank().serve()
+
+
+class Rank(Responder):
+    """What a world can ask its processes for."""
+
+    urgent = ("where", "go")
+
+    def __init__(self):
+        super().__init__()
+        self._main, self._process = threading.get_ident(), os.getpid()
+        self._sources, self._folder, self._comm, self._stream = Sources(""), None, None, None
+        self._has_returned, self._state, self._go = False, {}, threading.Event()
+        self._until_answered = ExitStack()
+
+    def may_speak(self, stream):
+        """Whether this stream is the present run's, and this no copy of its process by `os.fork`.
+
+        If two processes spoke, no word of them could be understood.
+        """
+        return stream is self._stream and os.getpid() == self._process
+
+    # Requests -------------------------------------------------------------------------------
+
+    def join(self, rank, folder):
+        """Open a socket for the others; returns its port. The folder goes when we end."""
+        self.rank, self._folder, self._listener = rank, folder, listen()
+        return self._listener.getsockname()[1]
+
+    def meet(self, ports, token, store):
+        """Connect with the others, and try torch.distributed; returns why it doesn't work."""
+        self._sockets = connect(self.rank, self._listener, ports, token, PROBE)
+        try:
+            with process_group(store, self.rank, len(ports), PROBE):
+                number = torch.ones(1)
+                dist.all_reduce(number)
+                return None if number == len(ports) else f"its sum was {number.item()}"
+        except Exception as error:  # whatever a system lacks
+            return in_words(error).splitlines()[0]
+
+    def run(self, run, sources, args, here, ranks, threads, alpha, beta, timeout, store):
+        """Run a function; returns what it returns, packed, and the messages that it has sent.
+
+        `here` is what holds in the world's process, and is set whatever an earlier function set.
+        """
+        self._sources, self._comm, self._has_returned = Sources(*sources), None, False
+        sys.path[:] = here["path"]
+        os.chdir(here["folder"])
+        torch.set_grad_enabled(here["gradients"])
+        torch.set_default_dtype(getattr(torch, here["dtype"]))
+        torch.set_default_device(here["device"])
+        torch.set_num_threads(threads)
+        torch.manual_seed(self.rank)
+        device = device_of(self.rank, ranks)
+        self._comm = comm = Comm(
+            self.rank, ranks, self._sockets, run, alpha, beta, self._barrier, self._state, device
+        )
+        self._until_answered.enter_context(process_group(store, self.rank, ranks, timeout))
+        self._barrier()  # or a quick rank might leave the group while others still join it
+        with self._prints_sent():
+            result = self._call(comm, args)
+        self._has_returned = True
+        comm.finish()
+        return self._packed(result), comm.messages
+
+    def where(self):
+        """At which line of the functions that were sent the main thread is at this moment."""
+        if self._has_returned:
+            return "has returned, and waits until what it has sent is received"
+        lines = self._lines(traceback.extract_stack(sys._current_frames().get(self._main)))
+        return lines[-1] if lines else "in no line of a function that was sent"
+
+    def go(self):
+        """All others have come to the barrier."""
+        self._go.set()
+
+    # ----------------------------------------------------------------------------------------
+
+    def described(self, error):
+        """An error in words with its line, the traceback, and whether something is still to send.
+
+        It is said before the group ends, which the others would notice.
+        """
+        trace = traceback.TracebackException.from_exception(error)
+        while trace.stack and trace.stack[0].filename in (__file__, inside.__file__):
+            del trace.stack[0]
+        text = "\n  ".join([f"raised {in_words(error)}", *self._lines(trace.stack)[-1:]])
+        is_stuck = self._comm is not None and not self._comm.close()
+        return text, "".join(trace.format()), is_stuck
+
+    def answered(self):
+        if self._comm:
+            self._comm.close()
+        self._until_answered.close()
+
+    def ending(self):
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)  # the world may be unable to
+
+    def _call(self, comm, args):
+        try:
+            return self._sources.build()(comm, *unpack(args))
+        finally:
+            if os.getpid() != self._process:  # a copy, which has nothing to do here
+                os._exit(sys.exc_info()[0] is not None)
+
+    def _packed(self, result):
+        try:
+            return pack(result)
+        except TypeError as error:
+            raise TypeError(f"{self._sources.name} returned what cannot be sent: {error}") from None
+
+    def _barrier(self):
+        self._go.clear()
+        self.report("at barrier")
+        self._go.wait()
+
+    @contextmanager
+    def _prints_sent(self):
+        self._stream = stream = Stream(self)
+        try:
+            with redirect_stdout(stream), redirect_stderr(stream):
+                yield
+        finally:
+            self._stream = None
+
+    def _lines(self, stack):
+        """Of a traceback, outermost first, the lines of the functions that were sent."""
+        lines, name = [], self._sources.name
+        for entry in stack:
+            if entry.filename in self._sources.files:
+                # what has no name of its own, such as a lambda, is of the function around it
+                name = name if entry.name.startswith("<") else entry.name
+                lines.append(f"line {entry.lineno} of {name}: {entry.line}".removesuffix(": "))
+        return lines
+
+
+class Stream(io.TextIOBase):
+    """What a function prints goes to the world at once, so that a killed process keeps nothing."""
+
+    def __init__(self, rank):
+        self._rank = rank
+
+    def writable(self):
+        return True
+
+    def write(self, text):
+        if not isinstance(text, str):
+            raise TypeError(f"only str can be written, not {type(text).__name__}")
+        if not self._rank.may_speak(self):
+            return sys.__stderr__.write(text)
+        self._rank.report("printed", text)
+        return len(text)
+
+
+def device_of(rank: int, ranks: int) -> str:
+    """A GPU of its own where there are enough; all ranks decide alike."""
+    return f"cuda:{rank}" if 0 < ranks <= torch.cuda.device_count() else "cpu"
+
+
+@contextmanager
+def process_group(store, rank, ranks, timeout):
+    """A block in which `torch.distributed` is ready: gloo, and for GPUs NCCL.
+
+    `store` is the path of a new file, by which the ranks find each other; None for no group.
+    """
+    if store is None:
+        yield
+        return
+    device, backend = device_of(rank, ranks), "gloo"
+    if device != "cpu":
+        torch.cuda.set_device(device)
+        backend = "cpu:gloo,cuda:nccl"
+    dist.init_process_group(
+        backend,
+        store=dist.FileStore(store, ranks),
+        rank=rank,
+        world_size=ranks,
+        timeout=timedelta(seconds=timeout),
+    )
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # the others may be gone
+            dist.destroy_process_group()

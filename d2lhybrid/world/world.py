@@ -1,0 +1,403 @@
+"""Devices made of processes: a world of several Pythons, which run functions of a notebook.
+
+Explained in notebooks 18 and 19. A process shares nothing with the others, as a second machine
+wouldn't: what one has, others have only if it is sent.
+
+    world = World(4)
+    world.run(function, *args)  # function(comm, *args) in each; a list of what they return
+    world.close()
+"""
+
+import os
+import secrets
+import shutil
+import sys
+import sysconfig
+import warnings
+import weakref
+from contextlib import contextmanager, suppress
+from dataclasses import astuple
+from numbers import Real
+from operator import index
+from queue import SimpleQueue
+from tempfile import mkdtemp
+from threading import RLock
+from time import monotonic
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import torch
+
+from ..children.parent import Child, Kept, end_all, new_answers
+from ..frameworks import THREADS
+from .comm import Message
+from .packing import pack, unpack
+from .sources import Sources
+
+MOST = 16  # each is a Python with torch, of some 200 MB
+FAIL_FAST = 0.5  # seconds in which the others notice that one has failed
+LOADING = 120.0  # seconds for Python to load torch, on a busy machine
+LONGEST = 1e6  # seconds: gloo knows no limit that is infinite
+ASK_WHERE = 1.0  # seconds to say where a function hangs
+KEPT = 2000  # characters of what a rank prints or raises, at the beginning and at the end
+LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # where gloo is to listen, and nowhere else
+
+
+class RankError(RuntimeError):
+    """A function has failed in a process of a world; `ranks` are those where it did.
+
+    The message has the error and the line of the function. The traceback, or what the process said
+    before it ended, is a note below.
+    """
+
+    def __init__(self, message: str, ranks: tuple[int, ...]):
+        super().__init__(message)
+        self.ranks = ranks
+
+
+class World:
+    """So many Python processes, with ranks from 0, which wait for functions to run.
+
+    Each has one thread unless `run` says otherwise, and loads torch: about 200 MB. `has_gloo` says
+    whether torch.distributed works between them; if not, `repr` has the reason. After a run,
+    `messages` lists what its `comm`s have sent, rank by rank. A world is a context manager, and
+    ends with Python at the latest. Threads may share it: their runs take place one after the other.
+    ValueError for less than one or more than 16 processes.
+    """
+
+    def __init__(self, size: int):
+        if not 1 <= whole("size", size) <= MOST:
+            raise ValueError(
+                f"a world has 1 to {MOST} processes, got {size}: each loads torch, and takes about "
+                "200 MB"
+            )
+        self.size, self.messages, self._runs = size, [], 0
+        self._children, self._owner, self._lock = [], os.getpid(), RLock()
+        self._folder = mkdtemp()
+        self._finalizer = weakref.finalize(self, end_own, self._children, self._folder, self._owner)
+        self._start()
+
+    def __repr__(self):
+        state = f"without gloo: {self._problem}" if self._problem else "with gloo"
+        return f"World({self.size}), {state}" if self._finalizer.alive else "a closed World"
+
+    @property
+    def has_gloo(self) -> bool:
+        """Whether torch.distributed works between the processes."""
+        return not self._problem
+
+    def run(
+        self,
+        function: FunctionType,
+        *args: Any,
+        ranks: int | None = None,
+        threads: int = 1,
+        timeout: float = 60.0,
+        alpha: float = 0.0,
+        beta: float = 0.0,
+    ) -> list[Any]:
+        """Call `function(comm, *args)` in each process; returns the results, by rank.
+
+        `function` is written with `def`. The notebook's functions and classes that it uses are sent
+        with it, and so are the values of its defaults. Modules are imported there: what was set in
+        them here is not there. Data of the notebook is not sent, and must be passed, and so must
+        environment variables that were set after the start. Arguments and results are tensors,
+        numbers, strings, and lists, tuples and dicts of these.
+
+        There, torch's default dtype, its default device, whether it records gradients, the current
+        folder and `sys.path` are those of here. torch.distributed is ready, and torch's dice are
+        seeded with the rank. What Python prints is shown at the end; what other programs or C
+        print is not.
+
+        `ranks`: only the first so many take part. `threads`: for torch, in each process. `alpha`,
+        `beta`: what `comm` sends takes `alpha` + `beta` * bytes seconds to leave a process, and to
+        enter one, as over a `Link`.
+
+        RankError if the function fails in a process. TimeoutError, with the line where each is, if
+        not all have ended after `timeout` seconds. Processes that are stuck are killed then, and
+        all are replaced at the next run; their `comm.state` is lost. So it is, with a warning,
+        where a process has ended since the last run, or the file of a module has changed.
+        """
+        with self._in_use():
+            return self._run(function, args, ranks, threads, timeout, alpha, beta)
+
+    @property
+    def processes(self) -> list[int]:
+        """The numbers that the system has given to the processes, by rank."""
+        return [child.process.pid for child in self._children]
+
+    def restart(self) -> None:
+        """Start all processes anew. Their `comm.state` is lost."""
+        with self._in_use():
+            end_all(self._children)
+            self._start()
+
+    def close(self) -> None:
+        """End all processes. A world that is closed stays so."""
+        with self._lock:
+            self._finalizer()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    # ----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _in_use(self):
+        if os.getpid() != self._owner:
+            raise RuntimeError("this world belongs to the process that started it")
+        with self._lock:
+            if not self._finalizer.alive:
+                raise RuntimeError("this world is closed; make another one")
+            yield
+
+    def _run(self, function, args, ranks, threads, timeout, alpha, beta):
+        ranks = self.size if ranks is None else ranks
+        if not 1 <= whole("ranks", ranks) <= self.size:
+            raise ValueError(
+                f"this world can run a function on 1 to {self.size} ranks, got {ranks}"
+            )
+        if whole("threads", threads) < 1:
+            raise ValueError(f"threads must be 1 or more, got {threads}")
+        for name, seconds in {"timeout": timeout, "alpha": alpha, "beta": beta}.items():
+            if not isinstance(seconds, Real) or isinstance(seconds, bool) or not seconds >= 0:
+                raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds!r}")
+        sources, packed = Sources.of(function), pack(args)
+        self._replace_processes()
+        limit = min(timeout, LONGEST) + LOADING  # for gloo: we want to be the first to notice
+        request = astuple(sources), packed, surroundings(), ranks, threads, alpha, beta, limit
+        try:
+            self._runs, self.messages = self._runs + 1, []
+            numbers = self._ask(ranks, "run", self._runs, *request, self._store())
+            answers, failures = self._wait(numbers, timeout)
+            late = [rank for rank in numbers if rank not in answers | failures]
+            places = self._places(late)
+            if late or any(each.is_final for each in failures.values()):
+                end_all(self._children)
+        except BaseException:  # Ctrl-C, too
+            end_all(self._children)
+            raise
+        finally:
+            self._show_prints()
+        if failures:
+            raise first_error(failures)
+        if late:
+            raise timed_out(places, timeout)
+        results = [answers[rank] for rank in numbers]
+        self.messages = [Message(*sent) for _, messages in results for sent in messages]
+        return [unpack(result) for result, _ in results]
+
+    def _replace_processes(self):
+        """Start all processes anew where one has ended, or has imported what is no longer so."""
+        why = None
+        if len(self._children) == self.size:  # else it was said, or Ctrl-C has left some
+            ended = [child for child in self._children if child.has_ended]
+            changed = [file for file, time in self._files.items() if changed_at(file) != time]
+            if ended:
+                why = f"since the last run, rank {ended[0].name} {ended[0].how_it_ended()}"
+            elif changed:
+                why = f"{changed[0]} has changed"
+            else:
+                self._files = own_modules() | self._files
+                return
+        end_all(self._children)
+        if why:
+            text = f"{why}: all processes are replaced, and their comm.state is lost"
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
+        self._start()
+
+    def _start(self):
+        """Start the processes, and wait until each has a way to each other one."""
+        self._said, self._printed, self._problem = SimpleQueue(), {}, None
+        self._runs, self._files = self._runs + 1, own_modules()  # `meet` needs a new store, too
+        try:
+            for rank in range(self.size):
+                self._children.append(Child("world.rank", variables(), self._said, rank))
+            joins = {c.name: c.ask("join", c.name, self._folder) for c in self._children}
+            ports, token = self._all_answers(joins), secrets.token_bytes(16)
+            meets = self._ask(self.size, "meet", ports, token, self._store())
+            problems = self._all_answers(meets)
+        except BaseException:
+            end_all(self._children)
+            raise
+        self._problem = next(filter(None, problems), None)
+
+    def _all_answers(self, numbers):
+        """The answers of all, by rank, while they start."""
+        answers, failures = self._wait(numbers, LOADING)
+        if failures:
+            raise first_error(failures)
+        if len(answers) < self.size:
+            raise TimeoutError(f"the processes of a world had not started after {LOADING:g} s")
+        return [answers[rank] for rank in range(self.size)]
+
+    def _ask(self, ranks, do, *args):
+        """Ask the first ranks; returns the numbers of the answers, as a dict by rank."""
+        return {child.name: child.ask(do, *args) for child in self._children[:ranks]}
+
+    def _store(self):
+        """A path for a group of torch.distributed: each needs a new one."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)  # who tidies up may have removed it
+        return None if self._problem else os.path.join(self._folder, f"run_{self._runs}")
+
+    def _wait(self, numbers, timeout):
+        """The answers with these numbers that come in time, and the failures: two dicts by rank.
+
+        They are in the order of their coming. After the first failure, the others have little time
+        left. What is printed is kept, and who waits at a barrier goes on when all do.
+        """
+        answers, failures, at_barrier, late = {}, {}, set(), monotonic() + timeout
+        while len(answers | failures) < len(numbers) and monotonic() < late:
+            for child, answer in new_answers(self._said, self._children):
+                rank = child.name
+                number, kind, content = answer or (numbers.get(rank), "ended", None)
+                if kind == "printed":
+                    self._printed.setdefault(rank, Kept(KEPT, KEPT)).add(content)
+                elif kind == "at barrier":
+                    at_barrier.add(rank)
+                elif rank not in numbers or number != numbers[rank] or rank in answers | failures:
+                    continue  # of an earlier request, or of none
+                elif kind == "ok":
+                    answers[rank] = content
+                else:
+                    failures[rank] = Failure(*content) if content else failure_of(child)
+                    late = min(late, monotonic() + FAIL_FAST)
+            if len(at_barrier) == len(numbers):
+                at_barrier.clear()
+                self._ask(len(numbers), "go")
+        return answers, failures
+
+    def _places(self, ranks):
+        """At which lines these ranks are, as far as they answer."""
+        numbers = {rank: self._children[rank].ask("where") for rank in ranks}
+        places, _ = self._wait(numbers, ASK_WHERE)
+        return {rank: places.get(rank, "does not answer") for rank in ranks}
+
+    def _show_prints(self):
+        printed, self._printed = self._printed, {}
+        for rank, kept in sorted(printed.items()):
+            for line in kept.text().splitlines():
+                show(f"rank {rank}: {line}")
+
+
+def variables():
+    """What is added to the environment of the processes."""
+    added = dict.fromkeys(THREADS, "1")
+    # Threads that wait for each other actively take the cores from those that they wait for:
+    # on a busy machine a step of training took a hundred times as long.
+    added["OMP_WAIT_POLICY"] = os.environ.get("OMP_WAIT_POLICY", "PASSIVE")
+    if sys.platform in LOOPBACK:
+        added["GLOO_SOCKET_IFNAME"] = LOOPBACK[sys.platform]
+    return added
+
+
+def end_own(children: list[Child], folder: str, owner: int) -> None:
+    """End all, unless this is only a copy, by `fork`, of the process that started them."""
+    if os.getpid() == owner:
+        end_all(children)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def shortened(text: str) -> str:
+    """A text, or its beginning and its end."""
+    kept = Kept(KEPT, KEPT)
+    kept.add(text)
+    return kept.text()
+
+
+def show(line):
+    """Print a line, also where the console lacks some of its characters, or is closed."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    with suppress(OSError, ValueError):
+        print(line.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def surroundings():
+    """What holds here and has to hold in the processes, too."""
+    device = torch.get_default_device()
+    return {
+        "path": list(sys.path),
+        "folder": os.getcwd(),
+        "gradients": torch.is_grad_enabled(),
+        "dtype": str(torch.get_default_dtype()).removeprefix("torch."),
+        "device": None if device.type == "cpu" else str(device),
+    }
+
+
+def own_modules():
+    """The files of modules that are loaded here and not installed, and when they were changed."""
+    library = sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")
+    own = {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__dict__", {}).get("__file__") or library[0]
+        is_installed = file.startswith(library) or "-packages" in file
+        if not is_installed and name not in ("__main__", "__mp_main__"):  # those can't be imported
+            own[file] = changed_at(file)
+    return own
+
+
+def changed_at(file):
+    """When a file was changed; None if it is gone."""
+    with suppress(OSError):
+        return os.stat(file).st_mtime_ns
+
+
+def whole(name, number):
+    """This number. TypeError if it is none that can count."""
+    if isinstance(number, bool):
+        raise TypeError(f"{name} must be a whole number, got {number}")
+    return index(number)
+
+
+# Errors -------------------------------------------------------------------------------------
+
+
+class Failure(NamedTuple):
+    """How a function or its process has failed: in words, and the traceback or the last words.
+
+    `is_final`: the process can't be used again, as something is stuck on its way out or, if
+    `has_ended`, there is none.
+    """
+
+    text: str
+    note: str
+    is_final: bool
+    has_ended: bool = False
+
+
+def failure_of(child: Child) -> Failure:
+    """The failure of a process that has ended."""
+    return Failure(child.how_it_ended(), child.last_words().strip(), True, has_ended=True)
+
+
+def first_error(failures: dict[int, Failure]) -> RankError:
+    """The error for what went wrong first; the others fail because of it, or in the same way.
+
+    A process that has ended comes before all: its neighbours may notice earlier than we do.
+    """
+    first = max(failures.values(), key=lambda failure: failure.has_ended)
+    ranks = tuple(sorted(rank for rank, each in failures.items() if each.text == first.text))
+    text = first.text if len(ranks) == 1 else first.text.replace("was killed", "were killed", 1)
+    error = RankError(f"{in_list(ranks)} {shortened(text)}", ranks)
+    if first.note:
+        error.add_note(f"On rank {ranks[0]}:\n{shortened(first.note.rstrip())}")
+    return error
+
+
+def timed_out(places: dict[int, str], timeout: float) -> TimeoutError:
+    """The error that says where each rank is that has not ended."""
+    late = in_list(list(places))
+    lines = [f"{late} had not ended after {timeout:g} s"]
+    for place in dict.fromkeys(places.values()):
+        there = in_list([rank for rank, each in places.items() if each == place])
+        lines.append(f"  {there}: {place}")
+    return TimeoutError("\n".join(lines))
+
+
+def in_list(ranks) -> str:
+    """`rank 1`, `ranks 0 and 1`, `ranks 0, 1 and 2`."""
+    *others, last = map(str, sorted(ranks))
+    return f"ranks {', '.join(others)} and {last}" if others else f"rank {last}"

@@ -1,0 +1,381 @@
+"""`python -m d2lhybrid compare mine.py`: what counts as a candidate, the answer, the refusals."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from process_helpers import soon
+
+from d2lhybrid import Comparison
+from d2lhybrid.cli.main import main
+from d2lhybrid.cli.own_model import EXAMPLE, UnusableFile, builders, compare_file
+
+ROOT = Path(__file__).parents[2]
+QUICK = ["--launches", "6", "--time-limit", "0.06"]
+TWO = """
+def slow():
+    return lambda: sum(range(30000)) and None
+
+def quick():
+    return lambda: sum(range(30)) and None
+"""
+RULE = (
+    "; every `def` at the top level of the file builds one candidate, unless it has parameters or "
+    'its name begins with "_"; `python -m d2lhybrid compare --example` prints such a file'
+)
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """Writes mine.py, to the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(source):
+        path = Path("mine.py")
+        path.write_bytes(source.encode() if isinstance(source, str) else source)
+        return path
+
+    return write
+
+
+# What counts as a candidate -------------------------------------------------------------------
+
+
+CANDIDATES = {
+    TWO: {},
+    TWO.replace("\n", "\r\n"): {},
+    "\ufeff" + TWO: {},
+    f"{TWO}def _helper(): ...\n": {},
+    f"{TWO}def layer(size): ...\n": {},
+    f"{TWO}def layer(size=3): ...\n": {},
+    f"{TWO}def layer(*sizes): ...\n": {},
+    f"{TWO}def layer(**options): ...\n": {},
+    f"{TWO}def layer(*, size=3): ...\n": {},
+    f"{TWO}def layer(size, /): ...\n": {},
+    f"{TWO}async def load(): ...\n": {},
+    f"{TWO}class Net:\n    def forward(): ...\n": {},
+    f"{TWO}if True:\n    def third(): ...\n": {},
+    f"{TWO}third = lambda: slow\n": {},
+    f"{TWO}import functools\n@functools.cache\ndef größe(): ...\n": {"größe": 9},
+    f"{TWO}def third(): ...\ndef third(size): ...\n": {},  # the last one counts
+}
+
+
+def test_candidates_are_functions_without_parameters(mine):
+    for source, more in CANDIDATES.items():
+        found = builders(mine(source))
+        assert list(found.items()) == [("slow", 2), ("quick", 5), *more.items()], source
+    found = builders(mine(f"{TWO}def slow(): ...\n"))  # the first is the baseline
+    assert list(found.items()) == [("quick", 5), ("slow", 7)]
+
+
+REFUSED = [
+    ("", "mine.py has no candidates" + RULE),
+    ("import torch\n", "mine.py has no candidates" + RULE),
+    ("\n\ndef a(): ...\n", "mine.py has only one candidate, a (line 3)" + RULE),
+    ("def a(): ...\ndef b(n=3): ...\n", "mine.py has only one candidate, a (line 1)" + RULE),
+    ("def a(): ...\ndef b(:\n    ...\n", "mine.py, line 2: invalid syntax"),
+    ("def a():\n\tpass\n        pass\n", "mine.py, line 3: inconsistent use of tabs"),
+    (b"# \xe9\n", "mine.py is no Python source in UTF-8: "),
+    (TWO.encode("utf-16"), "mine.py is no Python source in UTF-8: "),  # by a PowerShell's >
+    ("# coding: foo\n", "mine.py is no Python source in UTF-8: unknown encoding: foo"),
+    ("def a(): ...\0", "mine.py is no Python source in UTF-8: source code "),
+]
+
+
+def test_a_file_without_two_candidates_is_refused(mine, capsys):
+    for source, message in REFUSED:
+        path = mine(source)
+        with pytest.raises(UnusableFile) as refused:
+            builders(path)
+        assert str(refused.value).startswith(message), source
+        assert "None" not in str(refused.value), source
+        with pytest.raises(SystemExit) as stop:
+            main(["compare", str(path)])
+        assert stop.value.code == 2, source
+        assert capsys.readouterr() == ("", f"{refused.value}\n"), source
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path):
+    with pytest.raises(UnusableFile, match=r"none\.py: No such file or directory$"):
+        builders(tmp_path / "none.py")
+    with pytest.raises(UnusableFile, match=r": (Is a directory|Permission denied)$"):
+        builders(tmp_path)
+
+
+# The answer -----------------------------------------------------------------------------------
+
+
+def test_the_answer_ends_with_one_sentence(mine, capsys):
+    main(["compare", str(mine(TWO)), *QUICK])
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[1].split()[0] == "slow"
+    assert lines[1].split()[-1] == "baseline"
+    assert lines[2].split()[-1] == "faster"
+    assert "6 launches" in out
+    assert lines[-2] == ""
+    assert re.fullmatch(
+        r"Take quick: a call is \d+\.\d\d times as fast as with slow \(.* to .*\), "
+        r"and building it pays (with the first call|after about \d+ calls \(\d+ to \d+\))\.",
+        lines[-1],
+    )
+    assert err == ""  # progress is for terminals
+
+
+def test_files_and_other_forms_of_the_answer(mine, capsys):
+    files = ["--json", "r.json", "--plot", "r.png"]
+    main(["compare", str(mine(TWO)), *QUICK, *files, "--markdown", "--calls", "1000"])
+    out = capsys.readouterr().out
+    written = json.loads(Path("r.json").read_text())
+    read = Comparison.from_dict(written["comparison"])
+    assert written["format"] == 2
+    assert out.startswith(read.to_markdown())
+    assert len(read.launches) == 6
+    assert read.calls == 1000
+    assert out.splitlines()[0].startswith("|")
+    assert "| 1000 calls " in out
+    assert out.splitlines()[-1].startswith("Take quick for 1000 calls: with building, that is ")
+    assert Path("r.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_by_default_there_are_launches_enough(mine, monkeypatch):
+    asked = {}
+
+    def compare(programs, launches, calls, **options):
+        asked.update(options, launches=launches, labels=list(programs))
+
+    monkeypatch.setattr("d2lhybrid.cli.own_model.compare", compare)
+    compare_file(mine(TWO))
+    assert asked == {"launches": 9, "time_limit": 4.5, "check": True, "labels": ["slow", "quick"]}
+    many = "".join(f"def f{i}(): ...\n" for i in range(20))
+    compare_file(mine(many), check=False)
+    assert asked["launches"] == 10  # 9 give no interval for so many
+    assert asked["check"] is False
+    compare_file(mine(TWO), launches=30, time_limit=2.0)
+    assert (asked["launches"], asked["time_limit"]) == (30, 2.0)
+
+
+def test_a_file_may_be_in_another_folder_print_and_import_its_neighbours(mine, capsys):
+    Path("sub").mkdir()
+    Path("sub/beside.py").write_text("")
+    script = "if __name__ == '__main__':\n    raise SystemExit('run as a script')\n"
+    mine(f"import beside\nprint('loading')\n{script}{TWO}").rename("sub/mine.py")
+    main(["compare", "sub/mine.py", *QUICK])
+    assert "faster" in capsys.readouterr().out
+
+
+# What fails -----------------------------------------------------------------------------------
+
+A = "def a():\n    return lambda: 1\n\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "message"),
+    [
+        ("import nowhere\n" + TWO, 1, "candidate 'slow' raised ModuleNotFoundError: No module"),
+        ("import os\nos._exit(3)\n" + TWO, None, "ended with exit code 3"),
+        (
+            A + "def b():\n    return 5\n",
+            4,
+            "candidate 'b' raised TypeError: b() must return a function without arguments, not int"
+            '; if it is no candidate, let its name begin with "_"\n',
+        ),
+        (
+            A + "def b():\n    return lambda x: x\n",
+            4,
+            "missing 1 required positional argument: 'x'; what the function returns is called "
+            "without arguments\n",
+        ),
+        (
+            A + "def b():\n    return lambda: 2\n",
+            4,
+            "'b' does not return what 'a' returns: 2 against 1; "
+            "--no-check compares their times all the same\n",
+        ),
+        (
+            A.replace("1", "object()") + "def b():\n    return lambda: object()\n",
+            4,
+            "candidate 'b' returned what cannot be checked: object cannot be sent to another "
+            "process: arrays, tensors, numbers, strings and None can, and lists, tuples and dicts "
+            "of them; --no-check needs no result\n",
+        ),
+    ],
+)
+def test_a_candidate_that_fails_costs_the_answer(mine, source, line, message, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["compare", str(mine(source)), *QUICK])
+    assert stop.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert err.startswith(f"mine.py, line {line}: " if line else "mine.py, line 4: ")
+    assert err.count("mine.py") == 1
+    assert "Traceback" not in err
+    assert "check=" not in err
+
+
+def test_results_that_differ_can_be_compared_all_the_same(mine, capsys):
+    other = TWO.replace("sum(range(300)) and None", "sum(range(300))")
+    main(["compare", str(mine(other)), *QUICK, "--no-check"])
+    assert "Take quick" in capsys.readouterr().out
+
+
+OPTIONS = [
+    (["--launches", "5"], "mine.py: 5 launches give no 95 % interval for 2 candidates; it"),
+    (["--launches", "1", "--calls", "9"], "mine.py: calls needs launches"),
+    (["--launches", "0"], "argument --launches: '0' must be a whole number, 1 or more"),
+    (["--launches", "many"], "argument --launches: 'many' must be a whole number, 1 or more"),
+    (["--calls", "1e3"], "argument --calls: '1e3' must be a whole number, 1 or more"),
+    (["--time-limit", "0"], "argument --time-limit: '0' must be seconds, above 0 and finite"),
+    (["--time-limit", "nan"], "argument --time-limit: 'nan' must be seconds, above 0"),
+    (["--time-limit", "long"], "argument --time-limit: 'long' must be seconds, above 0"),
+    (["--json", "none/a.json"], "argument --json: .*No such file or directory"),
+    (["--plot", "a.gif"], "argument --plot: 'a.gif' must end in .png, .pdf or .svg"),
+]
+
+
+def test_options_that_cannot_be_are_refused_at_once(mine, capsys):
+    path = str(mine(TWO))
+    for options, message in OPTIONS:
+        with pytest.raises(SystemExit) as stop:
+            main(["compare", path, *options])
+        assert stop.value.code == 2, options
+        assert re.search(message, capsys.readouterr().err), options
+
+
+def test_without_a_file_it_says_where_to_get_one(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["compare"])
+    assert stop.value.code == 2
+    err = capsys.readouterr().err
+    assert "which file? `python -m d2lhybrid compare --example` prints one" in err
+
+
+# As a command of its own ----------------------------------------------------------------------
+
+
+def command(*arguments, **options):
+    """Start the command in a process, where Ctrl-C is what it is in a terminal."""
+    if os.name == "posix":
+        options["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(
+        [sys.executable, "-m", "d2lhybrid", "compare", *arguments],
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | options.pop("env", {}),
+        text=True,
+        encoding="utf-8",
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options,
+    )
+
+
+def test_modules_of_ones_own_are_not_taken_for_the_library_s(mine):
+    mine(TWO)
+    for name in ("random", "json", "argparse", "statistics"):
+        Path(f"{name}.py").write_text("raise SystemExit('the wrong one')\n")
+    with command("mine.py", *QUICK) as process:
+        out, err = process.communicate()
+    assert err == ""
+    assert "Take quick" in out
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes a pipe as POSIX does")
+def test_nobody_need_read_the_answer(mine):
+    mine(TWO)
+    with command("mine.py", *QUICK, "--json", "r.json") as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1
+    assert json.loads(Path("r.json").read_text())["comparison"]
+
+
+def test_a_terminal_need_not_have_every_sign(mine):
+    mine(TWO)
+    with command("mine.py", *QUICK, env={"PYTHONIOENCODING": "ascii"}) as process:
+        out, err = process.communicate()
+    assert "?s" in out  # microseconds
+    assert "Take quick" in out
+    assert err == ""
+
+
+def in_terminal(path, time_limit, until):
+    """Run the command in a terminal, and press Ctrl-C when it shows `until`.
+
+    Returns exit status, stdout and what the terminal showed.
+    """
+    controller, terminal = os.openpty()
+    with command(
+        str(path), "--launches", "6", "--time-limit", time_limit, stderr=terminal
+    ) as process:
+        os.close(terminal)
+        shown = ""
+        while not (pressed := re.search(until, shown)):
+            shown += os.read(controller, 4096).decode()
+        process.send_signal(signal.SIGINT)
+        out = process.stdout.read()
+        assert pressed
+    while True:
+        try:
+            more = os.read(controller, 4096).decode()
+        except OSError:  # Linux says so at the end
+            more = ""
+        if not more:
+            break
+        shown += more
+    os.close(controller)
+    return process.returncode, out, shown
+
+
+def is_running(number):
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal as POSIX has it")
+@pytest.mark.parametrize(
+    ("wait", "time_limit", "until", "status", "sentence"),
+    [
+        ("time.sleep(60)", "60", "launch 1 of 6: starting slow", 130, ""),
+        ("", "60", "launch 1 of 6: 0 s of 10 s", 130, ""),
+        (
+            "",
+            "0.06",
+            r"launch 3 of 6, about \d+ s left: starting",
+            0,
+            "This run cannot tell whether quick is faster than slow: "
+            "it was interrupted, so let it run to its end.",
+        ),
+    ],
+)
+def test_ctrl_c_ends_it_and_leaves_nothing(mine, wait, time_limit, until, status, sentence):
+    note = "import os, time\nopen('started', 'a').write(f'{os.getpid()}\\n')\n"
+    returned, out, shown = in_terminal(mine(f"{note}{wait}\n{TWO}"), time_limit, until)
+    assert returned == status
+    assert "Traceback" not in out + shown
+    assert out.splitlines()[-1:] == ([sentence] if sentence else [])
+    started = [int(number) for number in Path("started").read_text().split()]
+    assert soon(lambda: not any(map(is_running, started)))
+
+
+# The example ----------------------------------------------------------------------------------
+
+
+def test_the_example_is_a_file_that_can_be_compared(mine, capsys):
+    main(["compare", "--example"])
+    text = capsys.readouterr().out
+    assert text == EXAMPLE.read_text(encoding="utf-8")
+    assert list(builders(mine(text))) == ["eager", "compiled", "torchscript"]
+    # torch.compile needs a C++ compiler, and time
+    cut = re.sub(r"def compiled.*?\n\n\n", "", text, flags=re.DOTALL)
+    main(["compare", str(mine(cut)), *QUICK])
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines()[1:3]] == ["eager", "torchscript"]
+    assert re.match("Take|Stay|This run", out.splitlines()[-1])

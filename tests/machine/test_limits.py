@@ -1,0 +1,110 @@
+"""The limits: what they return, what they repeat in C, and what they remember."""
+
+import ctypes
+
+import pytest
+import torch
+
+from d2lhybrid import get_net
+from d2lhybrid.machine import limits
+from d2lhybrid.machine.limits import TIMES, c_loop, cached_last, reading
+from d2lhybrid.toolchain import load_function, read_c_file
+
+
+@pytest.mark.parametrize("limit", [c_loop, reading])
+def test_a_limit_returns_what_its_input_gives(limit):
+    net, x = get_net(), torch.ones(2, 512)
+    run = limit(net, x).function
+    for other in (x, -x, x):
+        assert torch.allclose(run(other), net(other), atol=1e-5)
+    x *= 2
+    assert torch.allclose(run(x), net(x), atol=1e-5)
+    with torch.inference_mode():
+        assert torch.allclose(run(x + 1), net(x + 1), atol=1e-5)
+
+
+@pytest.mark.parametrize("limit", [c_loop, reading])
+def test_a_limit_repeats_in_c(limit, monkeypatch):
+    asked = []
+
+    def load_nothing(source, name):
+        def repeat(times, *arguments):
+            asked.append(times)
+
+        return repeat
+
+    monkeypatch.setattr(limits, "load_function", load_nothing)
+    candidate = limit(get_net(), torch.ones(2, 512))
+    candidate.function(torch.ones(2, 512))
+    assert (asked, candidate.calls) == ([TIMES], TIMES)
+
+
+@pytest.mark.parametrize("limit", [c_loop, reading])
+def test_a_limit_reads_only_what_c_can_read(limit):
+    net, x = get_net(), torch.ones(512, 2).T
+    run = limit(net, torch.ones(2, 512)).function
+    assert torch.allclose(run(x), net(x), atol=1e-5)
+    with pytest.raises(TypeError, match="float32"):
+        run(torch.ones(2, 512, dtype=torch.float64))
+
+
+def test_the_loop_in_c_needs_one_output():
+    with pytest.raises(ValueError, match="returns one tensor, and it returns a tuple"):
+        c_loop(lambda x: (x + 1, x * 2), torch.ones(2, 3))
+
+
+def test_the_loop_in_c_may_have_no_batch():
+    x = torch.arange(3.0)
+    assert torch.equal(c_loop(lambda x: x * 2, x).function(x), x * 2)
+
+
+def test_the_loop_in_c_says_where_there_is_no_memory(monkeypatch):
+    monkeypatch.setattr(limits, "load_function", lambda source, name: fails_in_c)
+    run = c_loop(get_net(), torch.ones(2, 512)).function
+    with pytest.raises(MemoryError, match="a batch of 2"):
+        run(torch.ones(2, 512))
+
+
+def fails_in_c(*arguments):
+    return 1
+
+
+def test_a_result_is_remembered_until_the_input_changes():
+    calls = []
+    result_of = cached_last(lambda x: calls.append(x) or len(calls))
+    x, y = torch.ones(3), torch.ones(3)
+    assert [result_of(tensor) for tensor in (x, x, y, y, x)] == [1, 1, 2, 2, 3]
+    x += 1
+    assert [result_of(x), result_of(x)] == [4, 4]
+
+
+def test_every_number_is_read_in_every_repetition():
+    repeat = load_function(read_c_file(limits.__file__, "read.c"), "repeat")
+    repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 2
+    repeat.restype = ctypes.c_float
+    for sizes in ([], [0], [5], [8], [3, 0, 800, 17]):
+        tensors = [torch.randint(-9, 9, (size,)).float() for size in sizes]
+        addresses = (ctypes.c_void_p * len(sizes))(*[tensor.data_ptr() for tensor in tensors])
+        total = sum(tensor.sum().item() for tensor in tensors)
+        numbers = (ctypes.c_ssize_t * len(sizes))(*sizes)
+        assert repeat(3, len(sizes), addresses, numbers) == 3 * total, sizes
+
+
+FORWARD = """
+#include <stddef.h>
+static int calls;
+static int forward(ptrdiff_t n, const float *x, float *y, const float *const *parameters)
+{
+    (void)x, (void)y, (void)parameters;
+    return ++calls == n;
+}
+int count(void) { return calls; }
+"""
+
+
+def test_the_loop_ends_where_a_call_fails():
+    source = FORWARD + read_c_file(limits.__file__, "loop.c")
+    repeat, count = load_function(source, "repeat"), load_function(source, "count")
+    repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
+    assert (repeat(4, 99, None, None, None), count()) == (0, 4)
+    assert (repeat(9, 6, None, None, None), count()) == (1, 6)

@@ -1,0 +1,144 @@
+"""`Timer`, `Benchmark` and the devices: right, and the same as the book's to those who use them."""
+
+import ast
+import importlib.util
+import inspect
+import re
+import sys
+import time
+import types
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+
+import d2lhybrid as d2l
+from d2lhybrid import Benchmark, Timer, d2l_book
+
+
+def classes_of_the_book():
+    """The book's Timer and Benchmark, out of d2l's source: importing it takes torchvision."""
+    folder = importlib.util.find_spec("d2l").submodule_search_locations[0]
+    tree = ast.parse((Path(folder) / "torch.py").read_text(encoding="utf-8"))
+    wanted = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name in ("Timer", "Benchmark")
+    ]
+    book = types.SimpleNamespace()
+    namespace = {"time": time, "np": numpy, "d2l": book}
+    exec(compile(ast.Module(wanted, []), "d2l/torch.py", "exec"), namespace)
+    book.Timer, book.Benchmark = namespace["Timer"], namespace["Benchmark"]
+    return book
+
+
+BOOK = classes_of_the_book()
+
+
+def test_d2l_itself_is_not_imported():
+    assert "d2l.torch" not in sys.modules
+
+
+def signature(function):
+    """Names and defaults of the parameters; the book has no annotations."""
+    parameters = inspect.signature(function).parameters.values()
+    return [parameter.replace(annotation=parameter.empty) for parameter in parameters]
+
+
+@pytest.mark.parametrize("name", ["Timer", "Benchmark"])
+def test_every_method_of_the_book_is_there_and_called_in_the_same_way(name):
+    theirs, ours = getattr(BOOK, name), getattr(d2l_book, name)
+    methods = [m for m in vars(theirs) if callable(getattr(theirs, m))]
+    assert len(methods) >= 3
+    for method in methods:
+        if method != "__exit__":  # the interpreter calls it, with three arguments
+            assert signature(getattr(ours, method)) == signature(getattr(theirs, method))
+
+
+@pytest.mark.parametrize("Timer", [BOOK.Timer, Timer])
+def test_timer(Timer, monkeypatch):
+    clock = iter([10.0, 12.0, 20.0, 23.0, 30.0, 31.0])
+    monkeypatch.setattr(time, "time", lambda: next(clock))
+    monkeypatch.setattr(d2l_book, "perf_counter", lambda: next(clock))
+    timer = Timer()
+    assert timer.times == []
+    assert timer.tik == 10.0
+    assert timer.stop() == 2.0
+    timer.start()
+    assert timer.stop() == 3.0
+    timer.start()
+    assert timer.stop() == 1.0
+    assert timer.times == [2.0, 3.0, 1.0]
+    assert timer.sum() == 6.0
+    assert timer.avg() == 2.0
+    assert timer.cumsum() == [2.0, 5.0, 6.0]
+    assert type(timer.cumsum()) is list
+
+
+def test_timer_that_was_never_stopped_has_no_average():
+    for Class in (BOOK.Timer, Timer):
+        with pytest.raises(ZeroDivisionError):
+            Class().avg()
+        assert Class().sum() == 0
+        assert Class().cumsum() == []
+
+
+@pytest.mark.parametrize("Benchmark", [BOOK.Benchmark, Benchmark])
+def test_benchmark_prints_the_books_line(Benchmark, monkeypatch, capsys):
+    clock = iter([5.0, 5.0323, 7.0, 19.5])
+    monkeypatch.setattr(time, "time", lambda: next(clock))
+    monkeypatch.setattr(d2l_book, "perf_counter", lambda: next(clock))
+    with Benchmark() as first, Benchmark("Without torchscript"):
+        pass
+    assert capsys.readouterr().out == "Without torchscript: 1.9677 sec\nDone: 14.5000 sec\n"
+    assert first.timer.times == [14.5]
+
+
+def test_benchmark_keeps_the_seconds(capsys):
+    with Benchmark() as measured:
+        time.sleep(0.01)
+    assert measured.seconds == measured.timer.times[0] >= 0.01
+    assert capsys.readouterr().out == f"Done: {measured.seconds:.4f} sec\n"
+
+
+def test_benchmark_prints_no_time_for_work_that_was_not_done(capsys):
+    with pytest.raises(ZeroDivisionError), Benchmark() as measured:
+        1 / 0  # noqa: B018
+    assert capsys.readouterr().out == ""
+    assert measured.seconds > 0
+
+
+def test_benchmark_waits_for_the_device_before_both_readings(monkeypatch, capsys):
+    seen = []
+    monkeypatch.setattr(d2l_book, "synchronize", lambda: seen.append("wait"))
+    monkeypatch.setattr(d2l_book, "perf_counter", lambda: seen.append("read") or 0.0)
+    with Benchmark():
+        seen.append("work")
+    assert seen == ["wait", "read", "work", "wait", "read"]
+
+
+def test_the_clock_never_runs_backwards():
+    assert d2l_book.perf_counter is time.perf_counter
+    assert time.get_clock_info("perf_counter").monotonic
+
+
+def test_the_line_is_the_one_that_the_sanitizer_masks(capsys):
+    with Benchmark("With: a colon"):
+        pass
+    assert re.fullmatch(r"With: a colon: \d+\.\d{4} sec\n", capsys.readouterr().out)
+
+
+# Devices. A double plays a machine with GPUs.
+
+
+def test_devices_are_those_that_are_there_and_else_the_cpu(monkeypatch):
+    for gpus, wanted in [(0, ["cpu"]), (1, ["cuda:0"]), (2, ["cuda:0", "cuda:1"])]:
+        monkeypatch.setattr(torch.cuda, "device_count", lambda gpus=gpus: gpus)
+        devices = [torch.device(name) for name in wanted]
+        assert (d2l.num_gpus(), d2l.try_all_gpus()) == (gpus, devices)
+        assert d2l.try_gpu() == devices[0], gpus
+        assert d2l.try_gpu(1) == torch.device("cuda:1" if gpus == 2 else "cpu"), gpus
+    assert d2l.try_gpu(2) == d2l.cpu() == torch.device("cpu")
+    assert d2l.gpu() == torch.device("cuda:0")
+    assert d2l.gpu(7) == torch.device("cuda:7")  # it need not be there

@@ -1,0 +1,83 @@
+"""The pretended wire: what arrives, when, and what is left when it is closed."""
+
+import threading
+from itertools import pairwise
+
+import pytest
+import torch
+
+from d2lhybrid import Gate, Link, Log
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "size", "seconds"),
+    [(0.5, 0.25, 8, 2.5), (0.5, 0, 1000, 0.5), (0, 0.125, 16, 2), (0.5, 0.25, 0, 0.5)],
+)
+def test_a_message_takes_alpha_and_for_each_byte_beta(alpha, beta, size, seconds):
+    assert Link(alpha, beta).seconds(size) == seconds
+
+
+def test_messages_arrive_one_after_the_other_in_the_order_of_sending():
+    log = Log()
+    sent = {f"{n} numbers": torch.arange(float(n)) for n in (3000, 10, 0, 500)}
+    with Link(0.002, 1e-6, log, lane="wire") as link:
+        arrived = [link.send(tensor, label) for label, tensor in sent.items()]
+        for future, tensor in zip(arrived, sent.values(), strict=True):
+            assert torch.equal(future.result(10), tensor)
+    assert [span.label for span in log.spans] == list(sent)
+    assert {span.lane for span in log.spans} == {"wire"}
+    assert all(one.end <= other.start for one, other in pairwise(log.spans))
+    clock = 1e-3  # a clock may show a little less than has passed
+    for span, tensor in zip(log.spans, sent.values(), strict=True):
+        assert span.end - span.start >= 0.002 + 1e-6 * 4 * len(tensor) - clock
+
+
+def test_what_arrives_is_what_was_sent_whatever_became_of_it():
+    weight = torch.ones(3, requires_grad=True)
+    with Link(0, 0) as link:
+        future = link.send(weight)
+        with torch.no_grad():
+            weight.zero_()
+    assert torch.equal(future.result(), torch.ones(3))
+    assert not future.result().requires_grad
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """A message takes until it is opened, and not the seconds of its link."""
+    gate = Gate("the wire")
+    monkeypatch.setattr("d2lhybrid.threads.link.sleep", lambda seconds: gate.wait())
+    return gate
+
+
+def test_sending_returns_at_once_and_the_end_of_the_block_waits(gate):
+    with Link(1, 0) as link:
+        futures = [link.send(torch.ones(2), label) for label in "ab"]
+        assert not any(future.done() for future in futures)
+        link.log.note("main", "has sent")
+        gate.open()
+    assert all(future.done() for future in futures)
+    texts = [text for _, _, text in link.log.events if text != "starts a"]  # it may come first
+    assert texts == ["has sent", "ends a", "starts b", "ends b"]
+
+
+def test_no_thread_remains():
+    before = threading.enumerate()
+    with Link(0, 0) as link:
+        link.send(torch.ones(2)).result(10)
+        assert len(threading.enumerate()) == len(before) + 1
+    assert threading.enumerate() == before
+
+
+def test_no_thread_remains_after_an_error_within():
+    before, sent = threading.enumerate(), []
+
+    def send_and_fail():
+        with Link(0, 0) as link:
+            sent.append(link.send(torch.ones(2)))
+            raise ArithmeticError("within")
+
+    with pytest.raises(ArithmeticError, match="within"):
+        send_and_fail()
+    assert threading.enumerate() == before
+    assert torch.equal(sent[0].result(0), torch.ones(2))

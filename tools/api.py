@@ -1,0 +1,111 @@
+"""API.md and `d2lhybrid/__init__.pyi`: the public names, for readers and for editors.
+
+All is read from the files' texts, so that nothing of the package need be installed.
+"""
+
+import ast
+import itertools
+import json
+import re
+
+from . import manifest
+from .files import ROOT, write
+
+PACKAGE = ROOT / "d2lhybrid"
+INTRODUCTION = """\
+# The public names
+
+Each is imported from the package itself, for example `from d2lhybrid import compare`. Here they \
+stand by folder, with the notebooks that import them. A link opens the \
+file in which a name is defined; more about it stands there, and `help(compare)` prints it.
+
+This page is made by `python3 course.py api` from the package and the notebooks.
+"""
+
+
+def write_page():
+    """Write API.md, the page of the public names, and their list for editors."""
+    write(ROOT / "API.md", page().encode())
+    write(PACKAGE / "__init__.pyi", stub().encode())
+
+
+def page():
+    """The text of API.md: for each folder a table of names, what they are, and where they occur."""
+    used = {path.name[:2]: imported(path) for path in manifest.notebooks()}
+    parts = [INTRODUCTION]
+    for folder, modules in by_folder().items():
+        about = documentation(ast.parse(file_of(folder).read_text("utf-8")))
+        rows = ["| name | what it is | notebooks |", "| --- | --- | --- |"]
+        for module, name in modules:
+            file, said = definition(module, name)
+            link = f"[`{name}`]({file.relative_to(ROOT).as_posix()})"
+            where = ", ".join(number for number, names in used.items() if name in names)
+            rows.append(" | ".join(["", link, said.replace("|", "\\|"), where, ""]).strip())
+        parts.append("\n".join([f"## {folder or 'd2lhybrid'}\n", f"{about}\n", *rows, ""]))
+    return "\n".join(parts)
+
+
+def by_folder():
+    """Folder -> pairs of a module in it and a public name that the module defines."""
+    found = {}
+    for module, names in public_names().items():
+        head = module.split(".")[0]
+        folder = head if (PACKAGE / head).is_dir() else ""  # it stands beside the folders
+        found.setdefault(folder, []).extend((module, name) for name in names)
+    return found
+
+
+def stub():
+    """The text of `__init__.pyi`, from which an editor or a type checker learns the names."""
+    lines = ['"""The public names, for editors. `python3 course.py api` writes this."""\n']
+    for module, names in public_names().items():
+        lines.append(f"from .{module} import (")
+        lines += [f"    {name} as {name}," for name in names]
+        lines.append(")")
+    return "\n".join([*lines, "\n__version__: str\n"])
+
+
+def public_names():
+    """Module -> the public names that it defines, from the package's table."""
+    for node in ast.parse((PACKAGE / "__init__.py").read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and node.targets[0].id == "_NAMES":
+            return {module: names.split() for module, names in ast.literal_eval(node.value).items()}
+
+
+def imported(path):
+    """The names that a notebook's code imports from the package."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    code = "\n".join("".join(one["source"]) for one in cells if one["cell_type"] == "code")
+    tree = ast.parse(re.sub(r"(?m)^( *)[%!].*$", r"\1pass", code))  # IPython's own lines
+    froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    ours = [node for node in froms if node.module.split(".")[0] == PACKAGE.name]
+    return {alias.name for node in ours for alias in node.names}
+
+
+def file_of(module):
+    """The file of a module or folder of the package; the package's own of an empty name."""
+    path = PACKAGE.joinpath(*module.split(".")) if module else PACKAGE
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def definition(module, name):
+    """The file that defines a name, and the first paragraph of its documentation."""
+    file = file_of(module)
+    body = ast.parse(file.read_text("utf-8")).body
+    for node, after in itertools.zip_longest(body, body[1:]):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return file, documentation(node)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return file, paragraph(after.value.value)  # a text below a constant says what it is
+        if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
+            base = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
+            return definition(".".join([*base, node.module]), name)
+    raise LookupError(f"d2lhybrid.{module} does not define {name}")
+
+
+def documentation(node):
+    return paragraph(ast.get_docstring(node))
+
+
+def paragraph(text):
+    return " ".join(text.partition("\n\n")[0].split())

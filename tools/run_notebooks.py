@@ -1,0 +1,83 @@
+"""Run notebooks and store their outputs: `course.py refresh` starts this in the environment,
+where nbclient is.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+from .files import NOTEBOOKS, ROOT, write
+from .notebook import agreed_metadata, fingerprint, pictures
+
+QUIET = 5  # per cent: a machine whose noise floor is larger should not make the stored outputs
+
+
+def run_notebooks(paths, busy=False):
+    """Run notebooks with the Python that runs this file, and store what they put out.
+
+    Returns 1 if a machine that was too busy has kept one of them from being stored; if `busy`, it
+    is stored.
+    """
+    status = 0
+    for path in paths:
+        notebook = nbformat.read(path, as_version=4)
+        stored, now = notebook.metadata.get("outputs_of", ""), fingerprint(notebook)
+        agreed = {**agreed_metadata(notebook), "outputs_of": now}
+        if notebook.metadata != agreed and stored[:8] == now[:8]:
+            print(f"{path.name}: only text, tags or slides were changed. Its outputs are kept;")
+            print("to run it all the same, refresh it once more")
+        else:
+            print("running", path.name, flush=True)
+            run_notebook(notebook)
+            noise = noise_floor(notebook)
+            if noise > QUIET and not busy:
+                print(f"not stored: its largest noise floor is {noise:.1f} %, so this machine was")
+                print("busy, and readers would see these figures. Refresh it when it is quiet, or")
+                print("with --busy")
+                status = 1
+                continue
+        store(notebook, path)
+    return status
+
+
+def run_notebook(notebook):
+    """Run a notebook from top to bottom on a fresh kernel."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    for name in ("MPLBACKEND", "JPY_SESSION_NAME"):  # the kernel's own backend, and no JupyterLab
+        os.environ.pop(name, None)
+    NotebookClient(
+        notebook,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(NOTEBOOKS)}},
+    ).execute()
+
+
+def noise_floor(notebook):
+    """The largest noise floor, in per cent, in the outputs of a notebook; 0 without any."""
+    texts = json.dumps([cell["outputs"] for cell in notebook["cells"] if "outputs" in cell])
+    return max(map(float, re.findall(r"noise floor (inf|[\d.]+)%", texts)), default=0)
+
+
+def store(notebook, path):
+    """Write a notebook, with its fingerprint, and its pictures for the README."""
+    notebook.metadata = {**agreed_metadata(notebook), "outputs_of": fingerprint(notebook)}
+    write(path, f"{nbformat.writes(notebook)}\n".encode())
+    for name, png in pictures(notebook).items():
+        write(ROOT / "img" / f"{name}.png", png)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--busy", action="store_true")
+    sys.exit(run_notebooks(**vars(parser.parse_args())))
