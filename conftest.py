@@ -4,6 +4,7 @@ On several cores, pytest-xdist starts a process for each, and each of them reads
 """
 
 import atexit
+import gc
 import os
 import re
 import shutil
@@ -30,6 +31,14 @@ OF_PROGRAMS = r"plot_(data_flow|tree|pipeline|published)\(|graph\.plot\("
 def pytest_xdist_auto_num_workers():
     """One process more than there are cores, since many tests wait: for a process, for a clock."""
     return available_cores() + 1
+
+
+def pytest_sessionstart():
+    gc.disable()  # importing all tests makes no garbage, and takes a third less time without it
+
+
+def pytest_collection_finish():
+    gc.enable()
 
 
 def pytest_ignore_collect(collection_path):

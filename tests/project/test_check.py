@@ -1,6 +1,5 @@
 """Which notebooks are checked, and how a cell that fails is reported."""
 
-import json
 import os
 import re
 import shutil
@@ -10,13 +9,12 @@ import sys
 import nbformat
 import pytest
 from checkout import copy_course, load_course
-from notebook_rules import ROOT, code_cells, load
+from notebook_rules import ROOT
 
 import conftest
 from tools import checking, manifest
 
 OWN = sorted(path.name for path in manifest.notebooks())
-SHORT = [name for name in OWN if name[:2] in ("01", "02")]  # two that run in a few seconds
 
 
 @pytest.fixture
@@ -75,39 +73,107 @@ def write_notebook(path, *printed):
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
 
 
-def copy_to_check(folder, *printed):
-    """A course in a folder, which can be checked; two of its notebooks are those of `printed`."""
+PAGES = {  # what the pages of five short notebooks say that their cells print: "1", "2", ...
+    "right": ["1\n", "2\n"],
+    "wrong": ["1\n", "wrong\n"],
+    "left out": ["1\n"],
+    "not compared": ["wrong\n"],
+    "broken": ["1\n"],
+}
+# C prints to the terminal, unless the kernel catches it; that takes a moment.
+FROM_C = r"import os, time\nos.write(1, b'1\\n') and time.sleep(0.3)"
+NAMES = dict(zip(PAGES, OWN, strict=False))  # PAGES' keys -> files of the course
+TITLES = {key: name.removesuffix(".ipynb") for key, name in NAMES.items()}
+LEFT_OUT = f"{TITLES['left out']} (no_such is not installed)"
+NOT_COMPARED = f"{TITLES['not compared']} (run, but not compared: no_such is not installed)"
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory):
+    """A course that can be checked, whose first five notebooks are those of PAGES.
+
+    One needs a framework that nobody has. Two are compared only where there is what none has; in
+    the second of them a cell fails.
+    """
+    folder = tmp_path_factory.mktemp("course")
     copy_course(folder)
     for name in ("tests", "temporary"):
         (folder / name).mkdir()
     for file in ("conftest.py", "tests/sanitize.cfg"):
         shutil.copy(ROOT / file, folder / file)
-    for name, lines in zip(SHORT, printed, strict=True):
-        write_notebook(folder / "notebooks" / name, *lines)
+    for key, name in NAMES.items():
+        write_notebook(folder / "notebooks" / name, *PAGES[key])
+    replace(folder / "notebooks" / NAMES["right"], "print(1)", FROM_C)
+    replace(folder / "notebooks" / NAMES["broken"], "print(1)", "1 / 0")
+    lists = '[needs.none]\nframeworks = ["no_such"]\n[needs.all]\ncompared_with = ["no_such"]\n'
+    replace(folder / "course.toml", "[needs.c]", f"{lists}\n[needs.c]")
+    for key, need in {"left out": "none", "not compared": "all", "broken": "all"}.items():
+        entry = f'name = "{TITLES[key]}"'
+        replace(folder / "course.toml", rf"({entry}(\n.*)*?\nneeds = ).*", rf'\1["{need}"]', re.sub)
     return folder
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    """What two processes say of two notebooks, when the page of the first is wrong."""
-    folder = copy_to_check(tmp_path_factory.mktemp("course"), ["1\n", "wrong\n"], ["1\n", "2\n"])
-    command = [sys.executable, "-m", "pytest", "--color=no", "-v", "--numprocesses=2"]
-    command += [f"notebooks/{name}" for name in SHORT]
-    env = {**os.environ, "TMPDIR": str(folder / "temporary")}
+def replace(path, old, new, by=lambda old, new, text: text.replace(old, new)):
+    """Write another text in place of one in a file, or of all that a function `by` finds."""
+    text = path.read_text(encoding="utf-8")
+    changed = by(old, new, text)
+    assert changed != text
+    path.write_text(changed, encoding="utf-8")
+
+
+def checked(folder, keys, *arguments, **environment):
+    """What a check of these notebooks prints, its lines."""
+    command = [sys.executable, "-m", "pytest", "--color=no", *arguments]
+    command += [f"notebooks/{NAMES[key]}" for key in keys]
+    env = {k: v for k, v in os.environ.items() if k != "D2LHYBRID_NO_SKIPS"} | environment
+    env["TMPDIR"] = str(folder / "temporary")
     said = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True).stdout
     # pytest keeps a temporary folder of its own; the kernels' must be gone.
     assert list((folder / "temporary").glob("ipython-*")) == []
-    return said
+    return said.splitlines()
+
+
+@pytest.fixture(scope="module")
+def report(short):
+    """What two processes say of all five."""
+    return "\n".join(checked(short, NAMES, "-v", "-n2"))
 
 
 def test_a_cell_is_reported_by_its_number_in_jupyterlab_and_with_both_outputs(report):
-    assert f"\nFAILED notebooks/{SHORT[0]}::Cell 2 - " in report
+    assert f"\nFAILED notebooks/{NAMES['wrong']}::Cell 2 - " in report
     assert "Cell 2: Cell outputs differ" in report
     assert "The page says (stdout):\n    wrong\n" in report
     assert "This machine says (stdout):\n    2\n" in report
-    name = SHORT[0].removesuffix(".ipynb")
-    assert report.splitlines()[-1] == f"not ready: {name} (Cell 2)"
-    assert re.match(r"slowest: 0\d_\w+ \d+ s, 0\d_\w+ \d+ s$", report.splitlines()[-2])
+
+
+def test_a_cell_that_fails_is_reported_although_nothing_is_compared(report):
+    failed = f"{TITLES['wrong']} (Cell 2); {TITLES['broken']} (Cell 1)"
+    assert report.splitlines()[-1] == f"not ready: {failed}"
+    assert re.match(r"slowest: 0\d_\w+ \d+ s, 0\d_\w+ \d+ s", report.splitlines()[-2])
+    assert "2 failed, 4 passed, 1 skipped" in report.splitlines()[-3]
+
+
+def test_each_notebook_stays_with_one_process(report):
+    found = set(re.findall(r"^\[(gw\d)\].* [A-Z]+ notebooks/(\d\d)", report, re.MULTILINE))
+    assert len(found) == len(PAGES)
+    assert {process for process, _ in found} == {"gw0", "gw1"}
+
+
+def test_the_last_line_names_what_was_left_out_and_what_was_not_compared(short):
+    said = checked(short, ["right", "left out", "not compared"], "-n1")
+    assert said[-1] == f"ready, as far as was asked, but for {LEFT_OUT}; {NOT_COMPARED}"
+
+
+def test_no_kernel_is_started_for_a_notebook_without_its_framework(short):
+    said = checked(short, ["left out"], "-n0", "--nbval-kernel-name=no_such_kernel")
+    assert said[-1] == f"ready, as far as was asked, but for {LEFT_OUT}"
+    assert not any("passed" in line or "failed" in line for line in said)
+
+
+def test_where_nothing_may_be_left_out_all_is_run_and_compared(short):
+    said = checked(short, ["left out", "not compared"], "-n0", D2LHYBRID_NO_SKIPS="1")
+    assert said[-1] == f"not ready: {TITLES['not compared']} (Cell 1)"
+    assert "1 failed, 1 passed" in said[-3]
 
 
 VERDICTS = [
@@ -157,53 +223,6 @@ def test_the_last_line_names_what_was_left_out():
     assert checking.verdict(1, ["tests/test_a.py::test_b"], [], left_out).startswith("not ready")
 
 
-def course_with_a_need(folder, need):
-    """A course whose notebook 02 needs something; its page is wrong, as that of 01."""
-    copy_to_check(folder, ["2\n"], ["2\n"])
-    manifest = (folder / "course.toml").read_text(encoding="utf-8")
-    place = manifest.index("needs = []", manifest.index(f'"{SHORT[1][:-6]}"'))
-    manifest = f'{manifest[:place]}needs = ["none"]{manifest[place + 10 :]}'
-    manifest = manifest.replace("[needs.c]", f"[needs.none]\n{need}\n\n[needs.c]")
-    (folder / "course.toml").write_text(manifest, encoding="utf-8")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def lacking(tmp_path_factory):
-    """A course whose notebook 02 needs a framework that nobody has; the page of 01 is right."""
-    folder = course_with_a_need(tmp_path_factory.mktemp("course"), 'frameworks = ["no_such"]')
-    write_notebook(folder / "notebooks" / SHORT[0], "1\n")
-    return folder
-
-
-def checked(folder, *arguments, **environment):
-    """The lines that a check prints."""
-    command = [sys.executable, "-m", "pytest", "--color=no", "-n0", *arguments]
-    env = {k: v for k, v in os.environ.items() if k != "D2LHYBRID_NO_SKIPS"} | environment
-    return subprocess.run(
-        command, cwd=folder, env=env, capture_output=True, text=True
-    ).stdout.splitlines()
-
-
-def test_a_notebook_without_its_framework_is_left_out_and_no_kernel_is_started(lacking):
-    said = checked(lacking, f"notebooks/{SHORT[1]}", "--nbval-kernel-name=no_such_kernel")
-    name = SHORT[1].removesuffix(".ipynb")
-    assert said[-1] == f"ready, as far as was asked, but for {name} (no_such is not installed)"
-    assert not any("passed" in line or "failed" in line for line in said)
-
-
-def test_with_several_processes_the_other_notebooks_are_checked(lacking):
-    said = checked(lacking, "--numprocesses=2", *(f"notebooks/{name}" for name in SHORT))
-    assert said[-1].endswith("but for 02_symbolic_programs (no_such is not installed)")
-    assert re.search(r"\d+ passed, \d+ skipped", said[-3])
-
-
-def test_where_nothing_may_be_left_out_it_is_run(lacking):
-    option = "--nbval-kernel-name=no_such_kernel"
-    said = checked(lacking, f"notebooks/{SHORT[1]}", option, D2LHYBRID_NO_SKIPS="1")
-    assert said[-1].startswith(f"not ready: {SHORT[1].removesuffix('.ipynb')}")
-
-
 NEEDS = {
     "here": {"compared_with": ["json"], "packages": ["wave"], "commands": ["this"]},
     "not here": {"compared_with": ["json", "no_such", "nor_this"]},
@@ -229,54 +248,3 @@ def test_a_notebook_is_not_compared_where_what_it_shows_is_missing(monkeypatch, 
     monkeypatch.setattr(shutil, "which", lambda name: "/bin/this" if name == "this" else None)
     found = conftest.missing_for_comparing({"needs": needs})
     assert found.startswith(missing) if missing else found == ""
-
-
-@pytest.fixture(scope="module")
-def wrong(tmp_path_factory):
-    """A course with two wrong pages; notebook 02 is compared only where there is what none has."""
-    return course_with_a_need(tmp_path_factory.mktemp("course"), 'compared_with = ["no_such"]')
-
-
-BUT = "but for 02_symbolic_programs (run, but not compared: no_such is not installed)"
-
-
-@pytest.mark.parametrize("processes", ["-n0", "-n1"])  # in this one, in one of pytest-xdist
-def test_the_last_line_names_what_was_run_and_not_compared(wrong, processes):
-    said = checked(wrong, processes, f"notebooks/{SHORT[1]}")
-    assert said[-1] == f"ready, as far as was asked, {BUT}"
-    assert "1 passed" in said[-3]
-
-
-def test_the_others_are_compared(wrong):
-    said = checked(wrong, *(f"notebooks/{name}" for name in SHORT))
-    assert said[-1] == "not ready: 01_imperative_programs (Cell 1)"
-
-
-def test_where_nothing_may_be_left_out_it_is_compared(wrong):
-    said = checked(wrong, f"notebooks/{SHORT[1]}", D2LHYBRID_NO_SKIPS="1")
-    assert said[-1] == "not ready: 02_symbolic_programs (Cell 1)"
-
-
-def test_a_cell_that_fails_is_reported_although_nothing_is_compared(wrong):
-    path = wrong / "notebooks" / SHORT[1]
-    notebook = load(path)
-    broken = notebook | {"cells": [code_cells(notebook)[0] | {"source": "1 / 0"}]}
-    path.write_text(json.dumps(broken), encoding="utf-8")
-    said = checked(wrong, f"notebooks/{SHORT[1]}")
-    path.write_text(json.dumps(notebook), encoding="utf-8")
-    assert said[-1] == "not ready: 02_symbolic_programs (Cell 1)"
-
-
-def test_a_kernel_shows_what_c_prints(lacking):
-    source = "import os, time\nos.write(1, b'from C') and time.sleep(0.3)"
-    printed = nbformat.v4.new_output("stream", text="from C")
-    cell = nbformat.v4.new_code_cell(source, outputs=[printed], execution_count=1)
-    path = lacking / "notebooks" / "mine.ipynb"
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
-    assert "1 passed" in checked(lacking, f"notebooks/{path.name}")[-3]
-
-
-def test_each_notebook_stays_with_one_process(report):
-    found = re.findall(r"^\[(gw\d)\].* (?:PASSED|FAILED) notebooks/(\d\d)", report, re.MULTILINE)
-    assert len(found) == 4
-    assert sorted(set(found)) in ([("gw0", "01"), ("gw1", "02")], [("gw0", "02"), ("gw1", "01")])
