@@ -11,6 +11,8 @@ def test_seconds():
     assert seconds(2.5e-9) == "2.500 ns"
     assert seconds(1e-10) == "0.1000 ns"
     assert seconds(17) == "17.00 s"
+    assert seconds(999.96e-6) == "1.000 ms"
+    assert seconds(99.96, digits=3) == "100 s"
 
 
 def test_a_long_figure_moves_no_other_line():

@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterable, Sequence
 from math import ceil, floor, log, log2, log10, sqrt
 
 from matplotlib.axis import Axis
-from matplotlib.ticker import MaxNLocator, NullLocator
-
-from ..tables import unit_for
+from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator
 
 BYTES = ("bytes", "KiB", "MiB", "GiB", "TiB")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # The marks of an axis of ratios, and 1 / each of them
 RATIOS = (1.001, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 5)
 RATIOS += (10, 20, 50, 100, 200, 500, 1000)
+in_seconds = EngFormatter("s")  # a mark of an axis of times: 100 µs
 
 
 def plain(number: float) -> str:
@@ -22,12 +21,6 @@ def plain(number: float) -> str:
         small = f"10{str(int(power)).translate(SUPERSCRIPTS)}"
         return small if digit == "1" else f"{digit}·{small}"
     return f"{number:,.12f}".rstrip("0").rstrip(".")
-
-
-def in_seconds(time: float) -> str:
-    """A mark of an axis of times: 100 µs."""
-    unit, factor = unit_for(time)
-    return f"{plain(time * factor)} {unit}"
 
 
 def in_bytes(size: float) -> str:

@@ -9,14 +9,14 @@ from matplotlib.axes import Axes
 
 from .axes import around, in_bytes, powers_of_two, set_log_scale
 from .colours import GREY, looks_of
-from .style import add_legend, finish_axes, joined, new_axes, with_alt
+from .style import add_legend, joined, new_axes, with_alt
 
 
 def plot_curves(
     curves: dict[str, Iterable[tuple[float, float]]],
     ylabel: str,
     xlabel: str = "size",
-    marks: Mapping[str, float] | None = None,
+    marks: Mapping[str, float] = {},
 ) -> Axes:
     """Draw curves over a size in bytes; both axes are logarithmic.
 
@@ -25,26 +25,23 @@ def plot_curves(
     above it. The text for those who cannot see the picture doesn't name them: another machine may
     have other ones, or none.
     """
-    curves = {label: list(points) for label, points in curves.items()}
-    ax = new_axes(8, 4)
+    ax = new_axes(8, 4, xlabel=xlabel, ylabel=ylabel)
     for label, look in looks_of(curves).items():
         ax.plot(*zip(*curves[label], strict=True), label=label, markersize=5, linewidth=2, **look)
-    sizes, values = zip(*(point for points in curves.values() for point in points), strict=True)
-    ticks = powers_of_two(min(sizes), max(sizes))
+    sizes, values = ax.dataLim.intervalx, ax.dataLim.intervaly
+    first, last = map(in_bytes, sizes)
     set_log_scale(ax.yaxis, *around(values))
-    set_log_scale(ax.xaxis, *around(sizes), ticks, in_bytes)
+    set_log_scale(ax.xaxis, *around(sizes), powers_of_two(*sizes), in_bytes)
     low, high = ax.get_xlim()
-    for text, size in (marks or {}).items():
+    for text, size in marks.items():
         if low < size < high:
             ax.axvline(size, color=GREY, linewidth=1.5, linestyle=":", zorder=1)
             place = dict(transform=ax.get_xaxis_transform(), ha="center", va="bottom")
             ax.text(size, 1.01, text, fontsize=12, **place)
     if len(curves) > 1:
         add_legend(ax, "beside")
-    finish_axes(ax, xlabel, ylabel, sides=("left", "bottom"))
-    marked = " Dotted lines mark sizes, as far as they are known." if marks is not None else ""
     return with_alt(
         ax,
-        f"Curves over the {xlabel}, from {in_bytes(min(sizes))} to {in_bytes(max(sizes))}, with "
-        f"{ylabel} upwards, both axes logarithmic: {joined(curves)}.{marked}",
+        f"Curves over the {xlabel}, from {first} to {last}, with {ylabel} upwards, both axes "
+        f"logarithmic: {joined(curves)}. Dotted lines mark sizes, as far as they are known.",
     )

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from .colours import BLACK, BLUE, PALE_BLUE
-from .style import finish_axes, joined, new_axes, with_alt
+from .style import joined, label_rows, new_axes, with_alt
 
 MOST_LABELS = 12  # so many can be read aloud
 
@@ -45,7 +45,7 @@ def plot_lanes(
     panels = {title: _from_zero(own) for title, own in panels.items()}
     rows = {title: _rows_of(own, lanes) for title, own in panels.items()}
     places, titles, depth = _places(panels, rows)
-    ax = new_axes(9, 0.7 + 0.4 * depth)
+    ax = new_axes(9, 0.7 + 0.4 * depth, xlabel=xlabel)
     for title, place in titles.items():
         ground = dict(facecolor="white", edgecolor="none", pad=1)
         ax.text(0, place, title, fontsize=13, fontweight="bold", va="center", bbox=ground)
@@ -56,9 +56,7 @@ def plot_lanes(
             wanted.append(_draw(ax, label, start, end, places[title, lane], cuts))
     times = [time for own in panels.values() for _, _, *ends in own for time in ends]
     _set_scale(ax, times)
-    ax.set_yticks(list(places.values()), [lane for _, lane in places])
-    ax.set_ylim(depth - 0.4, -0.6)
-    finish_axes(ax, xlabel)
+    label_rows(ax, [lane for _, lane in places], list(places.values()), room=0.6)
     _write_labels(ax, wanted)
     return with_alt(ax, _described(panels, rows))
 

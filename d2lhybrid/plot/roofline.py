@@ -13,7 +13,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from .axes import two_digits
 from .colours import BLACK, GREY, looks_of
-from .style import add_legend, finish_axes, joined, new_axes, with_alt, write
+from .style import add_legend, joined, new_axes, with_alt, write
 
 Point = tuple[float, float]  # FLOP per byte, GFLOP/s
 FAR = 1e6  # beyond every edge of the picture, as a factor
@@ -42,8 +42,8 @@ def plot_roofline(
     }
     dots = [dot for line in series.values() for dot in line.values()]
     ridges = [peak / rate for rate in slopes.values()]
-    ax = new_axes(8, 5)
-    ax.set(xscale="log", yscale="log")
+    look = dict(xlabel="FLOP per byte", ylabel="GFLOP/s", xscale="log", yscale="log")
+    ax = new_axes(8, 5, **look)
     left = min(*ridges, *(x for x, _ in dots)) / 8
     right = max(*ridges, *(x for x, _ in dots)) * 2.5
     bottom = min([min(slopes.values()) * left * 3, *(y for _, y in dots)]) / 2.5
@@ -67,7 +67,6 @@ def plot_roofline(
         axis.set(major_locator=LogLocator(), major_formatter="{x:,.12g}")
         axis.set_minor_locator(NullLocator())
     add_legend(ax, "above")
-    finish_axes(ax, "FLOP per byte", "GFLOP/s", sides=("left", "bottom"))
     beside = [
         f"{label} ({joined(map(str, line))})" if len(line) > 1 else label
         for label, line in series.items()

@@ -5,7 +5,8 @@ dates in notebook 04; statistics calls the picture of speed-ups with their inter
 plot.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
 from math import inf, sqrt
 
 from matplotlib.axes import Axes
@@ -13,10 +14,9 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 
 from .axes import set_ratio_scale
 from .colours import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, colours_of
-from .style import add_legend, finish_axes, joined, new_axes, with_alt, write, write_beside
+from .style import add_legend, joined, label_rows, new_axes, with_alt, write, write_beside
 
-COLOUR_OF = {"faster": BLUE, "slower": RED, "as good as equal": GREEN}
-COLOUR_OF["no clear difference"] = GREY
+COLOUR_OF = {"faster": BLUE, "slower": RED, "as good as equal": GREEN, "no clear difference": GREY}
 
 Speedup = tuple[float, float, float, str]  # speed-up, both ends of its interval, verdict
 
@@ -27,23 +27,20 @@ def plot_ratios(ratios: dict[str, Iterable[float]], title: str = "") -> Axes:
     `ratios` maps a label to numbers: the second time divided by the first. Above 1 the second
     was slower.
     """
-    ax = new_axes(8, 1.1 + 0.55 * len(ratios))
+    xlabel = "\u2190 second faster      second time / first time      second slower \u2192"
+    ax = new_axes(8, 1.1 + 0.55 * len(ratios), xlabel=xlabel, title=title)
     ax.axvline(1, color=GREY, linewidth=1.5)
-    rows = {label: list(values) for label, values in ratios.items()}
-    for row, (label, colour) in enumerate(colours_of(rows, (BLUE, RED)).items()):
-        values = rows[label]
+    rows = [list(values) for values in ratios.values()]
+    for row, (values, colour) in enumerate(zip(rows, cycle((BLUE, RED)), strict=False)):
         ax.plot(values, [row] * len(values), "o", color=colour, markersize=9, alpha=0.55)
-    farthest = _farthest(value for values in rows.values() for value in values)
+    farthest = _farthest(value for values in rows for value in values)
     set_ratio_scale(ax.xaxis, 1 / farthest, farthest)
-    ax.set_yticks(range(len(rows)), list(rows))
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    label = "\u2190 second faster      second time / first time      second slower \u2192"
-    finish_axes(ax, label, title=title)
+    label_rows(ax, ratios)
     name = f"{title}: ratios" if title else "Ratios"
     return with_alt(
         ax,
         f"{name} of two times as dots around a line at 1, on a logarithmic axis. "
-        f"The rows: {joined(rows)}.",
+        f"The rows: {joined(ratios)}.",
     )
 
 
@@ -54,7 +51,7 @@ def plot_pairs(ratios: Sequence[float], low: float, high: float) -> Axes:
     dots, or less where the band would else be too thin to be seen; all others are small triangles
     at its edge.
     """
-    ax = new_axes(9, 3)
+    ax = new_axes(9, 3, xlabel="round", ylabel="ratio of its two times")
     ordered, far = sorted(ratios), len(ratios) // 10
     middle, reach = sqrt(low * high), (high / low) ** 6
     bottom = min(max(ordered[far], middle / reach), low, 1) / 1.002
@@ -68,7 +65,6 @@ def plot_pairs(ratios: Sequence[float], low: float, high: float) -> Axes:
     ax.axhline(1, color=BLACK, linewidth=1.2, linestyle="--", zorder=4)
     set_ratio_scale(ax.yaxis, bottom, top)
     add_legend(ax, "above, right")
-    finish_axes(ax, "round", "ratio of its two times", sides=("left", "bottom"))
     return with_alt(
         ax,
         "The ratio of the two times of each round as a dot, round by round, on a logarithmic "
@@ -81,7 +77,7 @@ def plot_speedups(
     speedups: dict[str, Speedup],
     baseline: str,
     grey_zone: float,
-    launches: dict[str, Sequence[tuple[float, float, float]]] | None = None,
+    launches: Mapping[str, Sequence[tuple[float, float, float]]] = {},
 ) -> Axes:
     """Draw speed-ups over a baseline, whose own speed-up is 1, as dots with their intervals.
 
@@ -95,9 +91,9 @@ def plot_speedups(
     They are drawn below the interval that follows from them, as thin bars: how long these are
     shows the scatter within a launch, and how far they lie apart that between launches.
     """
-    launches = launches or {}
     several = max(map(len, launches.values()), default=0)
-    ax = new_axes(8, 1.2 + (0.55 + 0.1 * several) * len(speedups))
+    xlabel = f"\u2190 slower      speed-up over {baseline}      faster \u2192"
+    ax = new_axes(8, 1.2 + (0.55 + 0.1 * several) * len(speedups), xlabel=xlabel)
     shown = [numbers for *numbers, _ in speedups.values()]
     shown += [numbers for bars in launches.values() for numbers in bars]
     farthest = _farthest(number for numbers in shown for number in numbers)
@@ -111,9 +107,9 @@ def plot_speedups(
             _draw_interval(ax, row + 0.15 + 0.6 * i / len(bars), launch, farthest, BLACK, 1)
         write_beside(ax, 1, row, f"{numbers[0]:.2f}  {verdict}", 8, va="center")
     set_ratio_scale(ax.xaxis, 1 / farthest, farthest)
-    ax.set_yticks(range(len(speedups)), list(speedups))
-    ax.set_ylim(len(speedups) - (0.15 if several else 0.5), -0.3 if several else -0.5)
-    finish_axes(ax, f"\u2190 slower      speed-up over {baseline}      faster \u2192")
+    label_rows(ax, speedups)
+    if several:
+        ax.set_ylim(len(speedups) - 0.15, -0.3)
     return with_alt(
         ax,
         f"Speed-ups over {baseline} as dots with their intervals, on a logarithmic axis, around "
@@ -145,7 +141,7 @@ def plot_speedups_by_size(
     text): a dotted line in the label's colour, with the text beside it, shows where a candidate
     becomes faster than the baseline, or slower.
     """
-    ax = new_axes(8, 4.5)
+    ax = new_axes(8, 4.5, xlabel="size", ylabel=f"speed-up over {baseline}")
     farthest = _farthest(n for line in speedups.values() for *numbers, _ in line for n in numbers)
     ax.axhline(1, color=GREY, linewidth=1.5)
     ax.set_xscale("log", base=2)
@@ -166,7 +162,8 @@ def plot_speedups_by_size(
     ax.set_xticks(sizes, [f"{n:.15g}" for n in sizes])
     ax.xaxis.set_minor_locator(NullLocator())
     add_legend(ax, "inside")
-    finish_axes(ax, "size", f"speed-up over {baseline}")
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
     return with_alt(
         ax,
         f"Speed-ups over {baseline} at the sizes {joined(f'{n:.15g}' for n in sizes)}, both axes "
@@ -178,11 +175,11 @@ def plot_speedups_by_size(
 def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
     """Draw published speed-ups as dots over their dates; a line marks where nothing is gained.
 
-    `ratios` are (date, speed-up, label). The date is '2019', '2019-05' or '2019-05-17'. Above 1
-    the compiled program was the faster one. The label stands above or below the dot; '' for none.
+    `ratios` are (date, speed-up, label). A date is '2019-05-17'. Above 1 the compiled
+    program was the faster one. The label stands above or below the dot; '' for none.
     """
     found = [(_year(date), ratio, label) for date, ratio, label in ratios]
-    ax = new_axes(9, 3.6)
+    ax = new_axes(9, 3.6, xlabel="date", ylabel="published speed-up")
     ax.axhline(1, color=GREY, linewidth=1.5)
     for at, ratio, label in found:
         colour = BLUE if ratio > 1 else RED if ratio < 1 else GREY
@@ -194,7 +191,6 @@ def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
     years = [at for at, _, _ in found]
     ax.set_xlim(min(years) - 0.3, max(years) + 0.3)
     ax.xaxis.set(major_locator=MaxNLocator(8, integer=True), major_formatter="{x:.0f}")
-    finish_axes(ax, "date", "published speed-up", sides=("left", "bottom"))
     above, below = (sum(sign * ratio > sign for _, ratio, _ in found) for sign in (1, -1))
     labels = [label for _, _, label in found if label]
     return with_alt(
@@ -206,11 +202,9 @@ def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
 
 
 def _year(date):
-    """A date as a year with its fraction: the middle of the year, the month or the day."""
-    year, month, day, *_ = [*map(int, str(date).split("-")), None, None]
-    if month is None:
-        return year + 0.5
-    return year + (month - 1 + (0.5 if day is None else (day - 0.5) / 31)) / 12
+    """A date as a year with its fraction."""
+    year, month, day = map(int, date.split("-"))
+    return year + (month - 1 + (day - 0.5) / 31) / 12
 
 
 def _farthest(ratios):

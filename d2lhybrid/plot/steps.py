@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from matplotlib.axes import Axes
 
 from .colours import GREY, looks_of
-from .style import add_legend, finish_axes, joined, new_axes, with_alt
+from .style import add_legend, joined, new_axes, with_alt
 
 MOST_MARKS = 30  # on a line
 
@@ -21,14 +21,11 @@ def plot_steps(lines: dict[str, Iterable[float]], ylabel: str) -> Axes:
     """
     lines = {label: list(values) for label, values in lines.items()}
     every = -(-max(map(len, lines.values())) // MOST_MARKS)
-    ax = new_axes(8, 4)
+    ax = new_axes(8, 4, xlabel="step", ylabel=ylabel)
     for label, look in looks_of(lines).items():
-        look |= dict(markersize=5, markevery=every, linewidth=2, label=label)
-        ax.plot(lines[label], **look)
-    shown = [value for values in lines.values() for value in values]
-    if min(shown) < 0 < max(shown):
+        ax.plot(lines[label], markersize=5, markevery=every, linewidth=2, label=label, **look)
+    low, high = ax.dataLim.intervaly
+    if low < 0 < high:
         ax.axhline(0, color=GREY, linewidth=1, zorder=1)
-    if len(lines) > 1:
-        add_legend(ax, "beside")
-    finish_axes(ax, "step", ylabel, sides=("left", "bottom"))
+    add_legend(ax, "beside")
     return with_alt(ax, f"Lines over the step, with {ylabel} upwards: {joined(lines)}.")

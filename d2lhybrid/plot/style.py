@@ -8,7 +8,7 @@ was measured: it must be the same at every run.
 import os
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from io import BytesIO
 
@@ -18,6 +18,16 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from PIL import Image
 
+STYLE = {
+    "axes.axisbelow": True,
+    "axes.labelsize": 12,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 13,
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 72,
+    "figure.facecolor": "white",
+}
 LEGENDS = {  # where a legend is -> what matplotlib wants to hear
     "inside": {},
     "beside": dict(loc="upper left", bbox_to_anchor=(1, 0.95)),
@@ -35,17 +45,20 @@ class Picture(Figure):
         printer.text(self.alt)
 
 
-def new_axes(width: float, height: float) -> Axes:
-    """The Axes of a new figure, `width` by `height` inches; sharp in a notebook."""
-    return new_panels(width, height, 1)[0]
+def new_axes(width: float, height: float, **look) -> Axes:
+    """The Axes of a new figure, `width` by `height` inches; `look` is what they are set to."""
+    return new_panels(width, height, 1, **look)[0]
 
 
-def new_panels(width: float, height: float, panels: int) -> list[Axes]:
+def new_panels(width: float, height: float, panels: int, **look) -> list[Axes]:
     """The same with several Axes side by side, which have one vertical axis."""
     _prepare_notebook()
-    look = dict(figsize=(width, height), dpi=72, facecolor="white", layout="constrained")
-    look |= dict(sharey=True, squeeze=False, subplot_kw=dict(axisbelow=True))
-    return list(plt.subplots(1, panels, FigureClass=Picture, **look)[1][0])
+    with plt.rc_context(STYLE):
+        figure = plt.figure(figsize=(width, height), FigureClass=Picture)
+        axes = figure.subplots(1, panels, sharey=True, squeeze=False, subplot_kw=look)[0]
+    for ax in axes:
+        ax.tick_params(labelsize=12)
+    return list(axes)
 
 
 def with_alt(ax: Axes, text: str) -> Axes:
@@ -123,20 +136,13 @@ def add_legend(ax: Axes, where: str, *entries: Iterable, **look) -> None:
     ax.legend(*entries, fontsize=12, frameon=False, **LEGENDS[where], **look)
 
 
-def finish_axes(
-    ax: Axes,
-    xlabel: str = "",
-    ylabel: str = "",
-    *,
-    title: str = "",
-    sides: Collection[str] = ("bottom",),
+def label_rows(
+    ax: Axes, labels: Iterable[str], rows: Sequence[float] | None = None, room: float = 0.5
 ) -> None:
-    """Label the axes, and keep of the frame only the `sides` that carry a scale."""
-    ax.set_title(title, fontsize=13)
-    ax.set_xlabel(xlabel, fontsize=12)
-    ax.set_ylabel(ylabel, fontsize=12)
-    for side, spine in ax.spines.items():
-        spine.set_visible(side in sides)
-    ax.tick_params(labelsize=12)
-    if "left" not in sides:
-        ax.tick_params(axis="y", length=0)
+    """Count rows downwards, with `room` beyond the first and the last, and label each."""
+    labels = list(labels)
+    rows = range(len(labels)) if rows is None else rows
+    ax.set_yticks(rows, labels)
+    ax.set_ylim(rows[-1] + room, -room)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)

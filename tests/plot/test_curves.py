@@ -75,4 +75,3 @@ def test_the_text_is_the_same_whatever_is_marked():
         for marks in ({}, {"L1": 48 * KIB}, {"first": 32 * KIB, "second": MIB})
     ]
     assert len(set(alts)) == 1
-    assert "Dotted" not in plot_curves({"chase": STEPS}, "ns").figure.alt

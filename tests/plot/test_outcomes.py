@@ -53,7 +53,7 @@ def test_outcomes_are_cells_in_the_colours_of_their_words():
     assert row_labels(ax) == list(outcomes)
     assert list(ax.get_yticks()) == [0, 1, 2.5]
     assert ax.get_ylim() == (3, -0.5)
-    assert not any(spine.get_visible() for spine in ax.spines.values())
+    assert not ax.get_frame_on()
 
 
 def test_outcomes_without_a_gap_and_with_a_word_of_their_own():

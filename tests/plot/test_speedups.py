@@ -79,7 +79,7 @@ def test_pairs_far_from_one_still_show_it():
 
 
 def test_published_speedups_are_dots_over_their_dates():
-    ax = plot_published([("2019", 2.0, "a"), ("2021-01", 0.5, ""), ("2021-12-31", 1, "c")])
+    ax = plot_published([("2019-07-01", 2.0, "a"), ("2021-01-15", 0.5, ""), ("2021-12-31", 1, "c")])
     one, *dots = ax.lines
     assert list(one.get_ydata()) == [1, 1]
     assert [dot.get_xdata()[0] for dot in dots] == pytest.approx([2019.5, 2021.04, 2022], abs=0.01)

@@ -17,10 +17,6 @@ def test_each_label_has_a_line_from_step_0_on():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("step", "the loss")
 
 
-def test_a_line_that_is_alone_needs_no_legend():
-    assert plot_steps({"slow": LINES["slow"]}, "loss").get_legend() is None
-
-
 def test_zero_is_marked_if_it_is_crossed():
     for values, marked in (([1, -1], True), ([1, 0], False), ([-1, 0], False)):
         lines = plot_steps({"a": values}, "weight").lines
