@@ -15,46 +15,40 @@ from .axes import two_digits
 from .colours import BLACK, GREY, looks_of
 from .style import add_legend, joined, new_axes, with_alt, write
 
-Point = tuple[float, float]  # FLOP per byte, GFLOP/s
 FAR = 1e6  # beyond every edge of the picture, as a factor
 
 
 def plot_roofline(
     peak: float,
-    bandwidth: float | Mapping[str, float],
-    points: Mapping[str, Point | Mapping[object, Point]],
+    bandwidths: Mapping[str, float],
+    points: Mapping[str, Mapping[object, tuple[float, float]]],
 ) -> Axes:
     """Draw programs as dots, and the roof that arithmetic and memory put over them.
 
-    A program that does x operations with each byte that it reads or writes can't do more than
-    x * `bandwidth` operations a second, the slope of the roof, nor more than `peak`, its flat
+    A program that does x operations with each byte that it reads or writes can't do more than x
+    times the bandwidth operations a second, the slope of the roof, nor more than `peak`, its flat
     part. `peak` is in GFLOP/s (billions of operations with floating point numbers in a second),
-    `bandwidth` in GB/s; a dict of them by name, such as those of a cache and of the memory, gives
-    several slopes. A dot above the roof has an arithmetic, or a cache, that was not measured.
-    `points` maps a label to one (FLOP per byte, GFLOP/s), or to several: a dict from a short text
-    or number, such as the rows of a batch, to a point. Those of one label are joined by a line in
-    their order; the text stands below the dot, once for dots that lie one above the other. Both
-    axes are logarithmic, and a power of ten has the same length on both.
+    `bandwidths` are in GB/s, by name, such as those of a cache and of the memory: a slope for
+    each. A dot above the roof has an arithmetic, or a cache, that was not measured.
+
+    `points` maps a label to a dict from a short text or number, such as the rows of a batch, to a
+    point (FLOP per byte, GFLOP/s). The points of a label are joined by a line in their order; the
+    text stands below the dot, once for dots that lie one above the other. Both axes are
+    logarithmic, and a power of ten has the same length on both.
     """
-    slopes = bandwidth if isinstance(bandwidth, Mapping) else {"memory": bandwidth}
-    series = {
-        label: dots if isinstance(dots, Mapping) else {"": dots} for label, dots in points.items()
-    }
-    dots = [dot for line in series.values() for dot in line.values()]
-    ridges = [peak / rate for rate in slopes.values()]
     look = dict(xlabel="FLOP per byte", ylabel="GFLOP/s", xscale="log", yscale="log")
     ax = new_axes(8, 5, **look)
-    left = min(*ridges, *(x for x, _ in dots)) / 8
-    right = max(*ridges, *(x for x, _ in dots)) * 2.5
-    bottom = min([min(slopes.values()) * left * 3, *(y for _, y in dots)]) / 2.5
-    left, right, bottom, top = _fit(left, right, bottom, max(peak, *(y for _, y in dots)) * 2.5)
-
-    _draw_roof(ax, peak, slopes, left, right, bottom)
-    for label, look in looks_of(series).items():
+    xs, ys = zip(*(dot for line in points.values() for dot in line.values()), strict=True)
+    xs += tuple(peak / rate for rate in bandwidths.values())
+    left, right = min(xs) / 8, max(xs) * 2.5
+    bottom = min(min(bandwidths.values()) * left * 3, *ys) / 2.5
+    left, right, bottom, top = _fit(left, right, bottom, max(peak, *ys) * 2.5)
+    _draw_roof(ax, peak, bandwidths, left, right, bottom)
+    for label, look in looks_of(points).items():
         look |= dict(markersize=8, linewidth=1.5, label=label, zorder=3)
-        ax.plot(*zip(*series[label].values(), strict=True), **look)
+        ax.plot(*zip(*points[label].values(), strict=True), **look)
     written = []
-    for text, (x, y) in _lowest(series):
+    for text, (x, y) in _lowest(points):
         near = sum(x < 1.6 * u and 0.6 < y / v < 1.6 for u, v in written)
         written.append((x, y))
         _label(ax, text, (x, y), (0, -8 - 14 * near), ha="center", va="top")  # a line each
@@ -67,24 +61,21 @@ def plot_roofline(
         axis.set(major_locator=LogLocator(), major_formatter="{x:,.12g}")
         axis.set_minor_locator(NullLocator())
     add_legend(ax, "above")
-    beside = [
-        f"{label} ({joined(map(str, line))})" if len(line) > 1 else label
-        for label, line in series.items()
-    ]
+    lines = [f"{label} ({joined(map(str, line))})" for label, line in points.items()]
     return with_alt(
         ax,
         "A roof over two logarithmic axes, FLOP per byte from left to right and GFLOP/s upwards: "
-        f"it rises with the bandwidth of {joined(slopes)}, and is flat at the peak. With it, the "
-        f"dots of {joined(beside)}.",
+        f"it rises with the bandwidth of {joined(bandwidths)}, and is flat at the peak. With it, "
+        f"the dots of {joined(lines)}.",
     )
 
 
-def _draw_roof(ax, peak, slopes, left, right, bottom):
+def _draw_roof(ax, peak, bandwidths, left, right, bottom):
     """The flat part, and a slope for each bandwidth up to there, the slowest in black."""
-    ax.plot([peak / max(slopes.values()), FAR * right], [peak, peak], color=BLACK, linewidth=2)
+    ax.plot([peak / max(bandwidths.values()), FAR * right], [peak, peak], color=BLACK, linewidth=2)
     _label(ax, f"peak: {two_digits(peak)} GFLOP/s", (right, peak), (-4, 4), ha="right", va="bottom")
-    for name, rate in slopes.items():
-        colour = BLACK if rate == min(slopes.values()) else GREY
+    for name, rate in bandwidths.items():
+        colour = BLACK if rate == min(bandwidths.values()) else GREY
         ax.plot([left / FAR, peak / rate], [left / FAR * rate, peak], color=colour, linewidth=2)
         start = max(left, bottom / rate) * 1.15  # where the line comes into the picture
         look = dict(rotation=45, rotation_mode="anchor", ha="left", va="bottom")
@@ -97,10 +88,10 @@ def _label(ax, text, at, offset, **look):
     write(ax, str(text), at, offset, path_effects=halo, zorder=4, **look)
 
 
-def _lowest(series):
+def _lowest(points):
     """From left to right: the texts, each with the lowest of its dots at one place of the axis."""
     places = {}
-    for line in series.values():
+    for line in points.values():
         for text, (x, y) in line.items():
             key = (text, float(f"{x:.2g}"))
             places[key] = min(places.get(key, (x, y)), (x, y), key=lambda place: place[1])

@@ -72,7 +72,7 @@ EXAMPLES = {
     "plot_roofline": lambda draw, k: draw(
         100 * k,
         {"cache": 90, "memory": 10 * k},
-        {"ours": {1: (0.5, 4 * k), 16: (7, 50)}, "a sum": (0.25, 2)},
+        {"ours": {1: (0.5, 4 * k), 16: (7, 50)}, "a sum": {1: (0.25, 2)}},
     ),
     "plot_scatter": lambda draw, k: draw(
         {"a": [(1 * k, 5), (20, 300)], "b": [(2, 9 * k)]},
@@ -114,7 +114,7 @@ ALT = {
     "plot_published": "3 published speed-ups as dots over the years 2019 to 2021, on a "
     "logarithmic axis: 1 above the line at 1, 1 below. Labelled: a.",
     "plot_roofline": "it rises with the bandwidth of cache and memory, and is flat at the peak. "
-    "With it, the dots of ours (1 and 16) and a sum.",
+    "With it, the dots of ours (1 and 16) and a sum (1).",
     "plot_scatter": "calls from left to right, time upwards. A straight line marks where both are "
     "the same: equal. Thin lines lead from a label's first point, hollow, to its others. "
     "Shown: a and b.",
