@@ -2,13 +2,12 @@
 
     speedups  how one time compares with another: speed-ups with their intervals, other ratios
     times     how long something takes, what the time is made of, when a price is paid back
-    curves    what changes with the size of the data
+    curves    what changes with the size of the data, or with the steps of training
     flow      who feeds whom in a program; what a program becomes, step by step
     lanes     what was done at the same time: bars on lanes over time
     roofline  what a machine can do at most, and how close programs come
     trees     what Python reads in a program's text
     outcomes  cells and dots, a row for each thing that was tried
-    steps     what changes with the steps of training
     style     what they share: figures, alternative texts, legends, frames
     axes      their scales: limits, marks, and how these read
     colours   their colours and shapes

@@ -85,13 +85,6 @@ def round_numbers(low: float, high: float) -> list[float]:
     return ticks[:: ceil(len(ticks) / 5)]
 
 
-def powers_of_two(low: float, high: float) -> list[float]:
-    """Eight powers of two at most from `low` to `high`, each the same factor above the last."""
-    first, last = ceil(log2(low)), floor(log2(high))
-    step = max(1, ceil((last - first + 1) / 8))
-    return [2.0**power for power in range(first, last + 1, step)]
-
-
 def _three_digits(tick):
     """A mark of an axis, in two digits below 1 unless these would make it 1."""
     return f"{tick:.2g}" if tick < 0.985 else f"{tick:.4g}" if tick > 1 else f"{tick:.3g}"

@@ -1,15 +1,18 @@
-"""Pictures of what changes with the size of the data: steps where a memory is full.
+"""Pictures of what changes with the size of the data, or with the steps of training.
 
-Explained in notebook 17.
+Explained in notebooks 17 and 19.
 """
 
 from collections.abc import Iterable, Mapping
+from math import ceil, floor, log2
 
 from matplotlib.axes import Axes
 
-from .axes import around, in_bytes, powers_of_two, set_log_scale
+from .axes import around, in_bytes, set_log_scale
 from .colours import GREY, looks_of
 from .style import add_legend, joined, new_axes, with_alt
+
+MOST_MARKS = 30  # on a line of steps
 
 
 def plot_curves(
@@ -21,9 +24,8 @@ def plot_curves(
     """Draw curves over a size in bytes; both axes are logarithmic.
 
     `curves` maps a label to points (bytes, value), numbers above 0, the smallest size first.
-    `marks` maps texts to sizes: a dotted line at each that lies on the picture, with the text
-    above it. The text for those who cannot see the picture doesn't name them: another machine may
-    have other ones, or none.
+    `marks` maps texts to sizes: a dotted line at each that lies on the picture, with the text above
+    it. The alternative text doesn't name them: another machine may have other ones, or none.
     """
     ax = new_axes(8, 4, xlabel=xlabel, ylabel=ylabel)
     for label, look in looks_of(curves).items():
@@ -31,7 +33,9 @@ def plot_curves(
     sizes, values = ax.dataLim.intervalx, ax.dataLim.intervaly
     first, last = map(in_bytes, sizes)
     set_log_scale(ax.yaxis, *around(values))
-    set_log_scale(ax.xaxis, *around(sizes), powers_of_two(*sizes), in_bytes)
+    powers = range(ceil(log2(sizes[0])), floor(log2(sizes[1])) + 1)
+    ticks = [2.0**power for power in powers[:: ceil(len(powers) / 8)]]
+    set_log_scale(ax.xaxis, *around(sizes), ticks, in_bytes)
     low, high = ax.get_xlim()
     for text, size in marks.items():
         if low < size < high:
@@ -45,3 +49,21 @@ def plot_curves(
         f"Curves over the {xlabel}, from {first} to {last}, with {ylabel} upwards, both axes "
         f"logarithmic: {joined(curves)}. Dotted lines mark sizes, as far as they are known.",
     )
+
+
+def plot_steps(lines: dict[str, Iterable[float]], ylabel: str) -> Axes:
+    """Draw a value over the steps of training, a line for each label.
+
+    `lines` maps a label to a value for each step, from step 0 on. If some are above 0 and some
+    below, a thin line marks 0.
+    """
+    lines = {label: list(values) for label, values in lines.items()}
+    every = -(-max(map(len, lines.values())) // MOST_MARKS)
+    ax = new_axes(8, 4, xlabel="step", ylabel=ylabel)
+    for label, look in looks_of(lines).items():
+        ax.plot(lines[label], markersize=5, markevery=every, linewidth=2, label=label, **look)
+    low, high = ax.dataLim.intervaly
+    if low < 0 < high:
+        ax.axhline(0, color=GREY, linewidth=1, zorder=1)
+    add_legend(ax, "beside")
+    return with_alt(ax, f"Lines over the step, with {ylabel} upwards: {joined(lines)}.")

@@ -41,9 +41,17 @@ def plot_roofline(
     xs, ys = zip(*(dot for line in points.values() for dot in line.values()), strict=True)
     xs += tuple(peak / rate for rate in bandwidths.values())
     left, right = min(xs) / 8, max(xs) * 2.5
-    bottom = min(min(bandwidths.values()) * left * 3, *ys) / 2.5
+    slowest = min(bandwidths.values())
+    bottom = min(slowest * left * 3, *ys) / 2.5
     left, right, bottom, top = _fit(left, right, bottom, max(peak, *ys) * 2.5)
-    _draw_roof(ax, peak, bandwidths, left, right, bottom)
+    ax.plot([peak / max(bandwidths.values()), FAR * right], [peak, peak], color=BLACK, linewidth=2)
+    _label(ax, f"peak: {two_digits(peak)} GFLOP/s", (right, peak), (-4, 4), ha="right", va="bottom")
+    for name, rate in bandwidths.items():
+        colour = BLACK if rate == slowest else GREY
+        ax.plot([left / FAR, peak / rate], [left / FAR * rate, peak], color=colour, linewidth=2)
+        start = max(left, bottom / rate) * 1.15  # where the line comes into the picture
+        look = dict(rotation=45, rotation_mode="anchor", ha="left", va="bottom")
+        _label(ax, f"{name}: {two_digits(rate)} GB/s", (start, start * rate), (-2, 4), **look)
     for label, look in looks_of(points).items():
         look |= dict(markersize=8, linewidth=1.5, label=label, zorder=3)
         ax.plot(*zip(*points[label].values(), strict=True), **look)
@@ -68,18 +76,6 @@ def plot_roofline(
         f"it rises with the bandwidth of {joined(bandwidths)}, and is flat at the peak. With it, "
         f"the dots of {joined(lines)}.",
     )
-
-
-def _draw_roof(ax, peak, bandwidths, left, right, bottom):
-    """The flat part, and a slope for each bandwidth up to there, the slowest in black."""
-    ax.plot([peak / max(bandwidths.values()), FAR * right], [peak, peak], color=BLACK, linewidth=2)
-    _label(ax, f"peak: {two_digits(peak)} GFLOP/s", (right, peak), (-4, 4), ha="right", va="bottom")
-    for name, rate in bandwidths.items():
-        colour = BLACK if rate == min(bandwidths.values()) else GREY
-        ax.plot([left / FAR, peak / rate], [left / FAR * rate, peak], color=colour, linewidth=2)
-        start = max(left, bottom / rate) * 1.15  # where the line comes into the picture
-        look = dict(rotation=45, rotation_mode="anchor", ha="left", va="bottom")
-        _label(ax, f"{name}: {two_digits(rate)} GB/s", (start, start * rate), (-2, 4), **look)
 
 
 def _label(ax, text, at, offset, **look):

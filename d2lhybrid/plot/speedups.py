@@ -83,29 +83,30 @@ def plot_speedups(
 
     `speedups` maps each label but the baseline's to (speed-up, low, high, verdict). The interval
     reaches from `low` to `high`, 0 and infinity where it has no bounds. The verdict is 'faster',
-    'slower', 'as good as equal' or 'no clear difference'. `baseline` is the baseline's label. A
-    grey band reaches from 1 / `grey_zone` to `grey_zone`: the noise floor and the smallest
-    effect. An interval that touches the band is neither faster nor slower.
+    'slower', 'as good as equal' or 'no clear difference'. A grey band reaches from 1 / `grey_zone`
+    to `grey_zone`: the noise floor and the smallest effect. An interval that touches the band is
+    neither faster nor slower.
 
-    `launches` maps each label to the (speed-up, low, high) of each launch, if there were several.
-    They are drawn below the interval that follows from them, as thin bars: how long these are
-    shows the scatter within a launch, and how far they lie apart that between launches.
+    `launches` maps each label to the (speed-up, low, high) of each launch, if there were several:
+    thin bars below the interval that follows from them.
     """
     several = max(map(len, launches.values()), default=0)
     xlabel = f"\u2190 slower      speed-up over {baseline}      faster \u2192"
     ax = new_axes(8, 1.2 + (0.55 + 0.1 * several) * len(speedups), xlabel=xlabel)
-    shown = [numbers for *numbers, _ in speedups.values()]
-    shown += [numbers for bars in launches.values() for numbers in bars]
-    farthest = _farthest(number for numbers in shown for number in numbers)
     edge = min(grey_zone, 1e6)  # matplotlib cannot draw an infinite band
     ax.axvspan(1 / edge, edge, color="#EEEEEE", linewidth=0)
     ax.axvline(1, color=GREY, linewidth=1.5)
+    bars = []
     for row, (label, (*numbers, verdict)) in enumerate(speedups.items()):
-        _draw_interval(ax, row, numbers, farthest, COLOUR_OF[verdict], 3)
-        bars = launches.get(label, ())
-        for i, launch in enumerate(bars):  # one below the other, between its row and the next
-            _draw_interval(ax, row + 0.15 + 0.6 * i / len(bars), launch, farthest, BLACK, 1)
         write_beside(ax, 1, row, f"{numbers[0]:.2f}  {verdict}", 8, va="center")
+        bars.append((row, COLOUR_OF[verdict], 3, *numbers))
+        for i, launch in enumerate(launches.get(label, ())):  # between its row and the next
+            bars.append((row + 0.15 + 0.6 * i / several, BLACK, 1, *launch))
+    farthest = _farthest(number for *_, one, low, high in bars for number in (one, low, high))
+    for row, colour, width, speedup, low, high in bars:
+        ends = [max(low, 1 / farthest), min(high, farthest)]  # or the edge of the picture
+        ax.plot(ends, [row, row], color=colour, linewidth=width, solid_capstyle="butt")
+        ax.plot(speedup, row, "o", color=colour, markersize=3 * width)
     set_ratio_scale(ax.xaxis, 1 / farthest, farthest)
     label_rows(ax, speedups)
     if several:
@@ -119,14 +120,6 @@ def plot_speedups(
     )
 
 
-def _draw_interval(ax, row, numbers, farthest, colour, width):
-    """A speed-up as a dot on a bar that reaches from end to end, or to the edge of the picture."""
-    speedup, low, high = numbers
-    ends = [max(low, 1 / farthest), min(high, farthest)]
-    ax.plot(ends, [row, row], color=colour, linewidth=width, solid_capstyle="butt")
-    ax.plot(speedup, row, "o", color=colour, markersize=3 * width)
-
-
 def plot_speedups_by_size(
     sizes: Sequence[float],
     speedups: dict[str, Sequence[Speedup]],
@@ -135,11 +128,10 @@ def plot_speedups_by_size(
 ) -> Axes:
     """Draw speed-ups over the size: for each label a line, with its intervals as a band.
 
-    `sizes` are numbers above 0, the smallest first. `speedups` maps each label but the baseline's
-    to (speed-up, low, high, verdict) for each size, as `plot_speedups` takes them; `baseline` is
-    the baseline's label. A dot is filled where its verdict is clear. `crossings` are (label, size,
-    text): a dotted line in the label's colour, with the text beside it, shows where a candidate
-    becomes faster than the baseline, or slower.
+    `sizes` are numbers above 0, the smallest first. `speedups` maps a label to what
+    `plot_speedups` takes, for each size. A dot is filled where its verdict is clear. `crossings`
+    are (label, size, text), where a candidate becomes faster than the baseline, or slower: a
+    dotted line in the label's colour, with the text beside it.
     """
     ax = new_axes(8, 4.5, xlabel="size", ylabel=f"speed-up over {baseline}")
     farthest = _farthest(n for line in speedups.values() for *numbers, _ in line for n in numbers)

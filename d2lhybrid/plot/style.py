@@ -78,11 +78,7 @@ def joined(words: Iterable[str]) -> str:
 
 def _prepare_notebook():
     """Ask IPython for PNG at twice the density, with the alternative text."""
-    if "IPython" not in sys.modules:
-        return
-    from IPython import get_ipython
-
-    shell = get_ipython()
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None:
         return  # outside a notebook there is nothing to prepare
     from matplotlib_inline.backend_inline import set_matplotlib_formats
