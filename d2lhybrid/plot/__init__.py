@@ -12,8 +12,7 @@
     axes      their scales: limits, marks, and how these read
     colours   their colours and shapes
 
-Most functions get plain data; `plot_data_flow` and `plot_tree` get programs. Each makes a figure
-and returns its matplotlib Axes; only `plot_measures` and `plot_chunks` have several Axes, and
-return them in a list. A new picture is a new function in the module of what it shows, and a name
-in `_NAMES`; it ends with `with_alt`, which gives it the text for readers who cannot see it.
+Each function makes a figure and returns its matplotlib Axes, or a list of them where there are
+several. A new one ends with `with_alt`, which gives the picture its text for readers who cannot
+see it, and has its name in `_NAMES`.
 """

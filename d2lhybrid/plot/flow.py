@@ -23,9 +23,8 @@ def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Axes:
     """Draw who feeds whom in a program; several programs side by side, on one scale.
 
     Time runs downwards. Inputs are round, operations square, each with the name that the program
-    gives to its value. A program is a function, a text, or anything with a method `flow()`, as
-    `data_flow` reads them, or a graph in the form in which `data_flow` returns it. A dict maps
-    titles to programs.
+    gives to its value. A program is what `data_flow` reads or returns: a function, a text, anything
+    with a method `flow()`, or a graph. A dict maps titles to programs.
     """
     if not isinstance(programs, dict):
         programs = {"": programs}

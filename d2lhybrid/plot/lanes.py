@@ -35,11 +35,10 @@ def plot_lanes(
     for title, place in titles.items():
         ground = dict(facecolor="white", edgecolor="none", pad=1)
         ax.text(0, place, title, fontsize=13, fontweight="bold", va="center", bbox=ground)
-    wanted = [
-        _draw(ax, label, start, end, places[title, lane])
-        for title, own in panels.items()
-        for lane, label, start, end in own
-    ]
+    wanted = []
+    for title, own in panels.items():
+        for lane, label, start, end in own:
+            wanted.append(_draw(ax, label, start, end, places[title, lane]))
     ax.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 5, 10]))
     ax.xaxis.set_major_formatter(lambda time, _: f"{time:,.12f}".rstrip("0").rstrip("."))
     ax.set_xlim(0, 1.01 * max(end for own in panels.values() for *_, end in own))
@@ -98,8 +97,7 @@ def _draw(ax, label, start, end, place):
 def _write_labels(ax, wanted):
     """Write the labels that have room: all in one size, the small one if that fits more of them."""
     ax.figure.draw_without_rendering()  # or it would not be known yet how wide a second is
-    large = _written(ax, wanted, 12)
-    small = _written(ax, wanted, 10)
+    large, small = (_written(ax, wanted, size) for size in (12, 10))
     for text in large if len(small) > len(large) else small:
         text.remove()
 

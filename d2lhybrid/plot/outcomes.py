@@ -50,10 +50,9 @@ def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = 
 def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) -> list[Axes]:
     """Draw what the ranks have in their chunks, step by step: tables side by side.
 
-    Each state is a table with a row for each rank and a column for each chunk, of whole numbers.
-    A cell that has reached `complete` is dark, one that is above 1 is pale. A frame marks what has
-    changed since the table before. The first table is the start. Returns a list with one Axes for
-    each state, from left to right.
+    Each state, the first of which is the start, is a table of whole numbers with a row for each
+    rank and a column for each chunk. A cell that has reached `complete` is dark, one that is above
+    1 is pale. A frame marks what has changed since the table before.
     """
     states = [[[round(value) for value in row] for row in state] for state in states]
     ranks, chunks = len(states[0]), len(states[0][0])
@@ -93,8 +92,6 @@ def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] =
     `measures` maps a label to a dict from the names of the measures to numbers above 0; all have
     the same names, in one order. Labels in `dots` are drawn as blue dots, all others as red
     squares. The axes are logarithmic, and on all of them the same distance is the same factor.
-
-    Returns a list with one Axes for each measure, from left to right.
     """
     names = list(next(iter(measures.values())))
     axes = new_panels(9.5, 0.9 + 0.4 * len(measures), len(names))

@@ -32,9 +32,9 @@ def plot_roofline(
     each. A dot above the roof has an arithmetic, or a cache, that was not measured.
 
     `points` maps a label to a dict from a short text or number, such as the rows of a batch, to a
-    point (FLOP per byte, GFLOP/s). The points of a label are joined by a line in their order; the
-    text stands below the dot, once for dots that lie one above the other. Both axes are
-    logarithmic, and a power of ten has the same length on both.
+    point (FLOP per byte, GFLOP/s), by size. The points of a label are joined by a line in their
+    order; the text stands once, below the lowest of its dots. Both axes are logarithmic, and a
+    power of ten has the same length on both.
     """
     look = dict(xlabel="FLOP per byte", ylabel="GFLOP/s", xscale="log", yscale="log")
     ax = new_axes(8, 5, **look)
@@ -52,11 +52,14 @@ def plot_roofline(
         start = max(left, bottom / rate) * 1.15  # where the line comes into the picture
         look = dict(rotation=45, rotation_mode="anchor", ha="left", va="bottom")
         _label(ax, f"{name}: {two_digits(rate)} GB/s", (start, start * rate), (-2, 4), **look)
+    lowest = {}
     for label, look in looks_of(points).items():
         look |= dict(markersize=8, linewidth=1.5, label=label, zorder=3)
         ax.plot(*zip(*points[label].values(), strict=True), **look)
+        for text, dot in points[label].items():
+            lowest[text] = min(lowest.get(text, dot), dot, key=lambda dot: dot[1])
     written = []
-    for text, (x, y) in _lowest(points):
+    for text, (x, y) in lowest.items():
         near = sum(x < 1.6 * u and 0.6 < y / v < 1.6 for u, v in written)
         written.append((x, y))
         _label(ax, text, (x, y), (0, -8 - 14 * near), ha="center", va="top")  # a line each
@@ -66,8 +69,8 @@ def plot_roofline(
     ax.set_ylim(bottom, top, auto=True)
     ax.set_aspect("equal", adjustable="datalim")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set(major_locator=LogLocator(), major_formatter="{x:,.12g}")
-        axis.set_minor_locator(NullLocator())
+        axis.set(major_locator=LogLocator(), minor_locator=NullLocator())
+        axis.set_major_formatter("{x:,.12g}")
     add_legend(ax, "above")
     lines = [f"{label} ({joined(map(str, line))})" for label, line in points.items()]
     return with_alt(
@@ -82,16 +85,6 @@ def _label(ax, text, at, offset, **look):
     """Write beside a place, on white where a line runs below the letters."""
     halo = [withStroke(linewidth=3, foreground="white")]
     write(ax, str(text), at, offset, path_effects=halo, zorder=4, **look)
-
-
-def _lowest(points):
-    """From left to right: the texts, each with the lowest of its dots at one place of the axis."""
-    places = {}
-    for line in points.values():
-        for text, (x, y) in line.items():
-            key = (text, float(f"{x:.2g}"))
-            places[key] = min(places.get(key, (x, y)), (x, y), key=lambda place: place[1])
-    return sorted(((text, at) for (text, _), at in places.items()), key=lambda item: item[1])
 
 
 def _fit(left, right, bottom, top, shape=1.75):

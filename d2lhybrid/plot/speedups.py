@@ -1,11 +1,11 @@
 """Pictures of speed-ups and other ratios of two times.
 
-Their axes are logarithmic: half and double are equally far from 1. Explained in notebook 05, the
-dates in notebook 04; statistics calls the picture of speed-ups with their intervals a forest
-plot.
+Their axes are logarithmic: half and double are equally far from 1. Explained in notebooks 04 and
+05; statistics calls the picture of speed-ups with their intervals a forest plot.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from itertools import cycle
 from math import inf, sqrt
 
@@ -24,8 +24,7 @@ Speedup = tuple[float, float, float, str]  # speed-up, both ends of its interval
 def plot_ratios(ratios: dict[str, Iterable[float]], title: str = "") -> Axes:
     """Draw ratios of two times as dots, a row for each label; a line marks where both are equal.
 
-    `ratios` maps a label to numbers: the second time divided by the first. Above 1 the second
-    was slower.
+    `ratios` maps a label to numbers: the second time divided by the first.
     """
     xlabel = "\u2190 second faster      second time / first time      second slower \u2192"
     ax = new_axes(8, 1.1 + 0.55 * len(ratios), xlabel=xlabel, title=title)
@@ -47,9 +46,8 @@ def plot_ratios(ratios: dict[str, Iterable[float]], title: str = "") -> Axes:
 def plot_pairs(ratios: Sequence[float], low: float, high: float) -> Axes:
     """Draw the ratio of each round as a dot, and the interval of their median as a band.
 
-    The band reaches from `low` to `high`. The picture shows the middle eighty per cent of the
-    dots, or less where the band would else be too thin to be seen; all others are small triangles
-    at its edge.
+    The picture shows the middle eighty per cent of the dots, or less where the band from `low` to
+    `high` would else be too thin to be seen; all others are small triangles at its edge.
     """
     ax = new_axes(9, 3, xlabel="round", ylabel="ratio of its two times")
     ordered, far = sorted(ratios), len(ratios) // 10
@@ -167,36 +165,30 @@ def plot_speedups_by_size(
 def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
     """Draw published speed-ups as dots over their dates; a line marks where nothing is gained.
 
-    `ratios` are (date, speed-up, label). A date is '2019-05-17'. Above 1 the compiled
-    program was the faster one. The label stands above or below the dot; '' for none.
+    `ratios` are (date, speed-up, label), such as ('2019-05-17', 1.2, ''). The label stands above or
+    below the dot.
     """
-    found = [(_year(date), ratio, label) for date, ratio, label in ratios]
+    dates, speedups, labels = zip(*ratios, strict=True)
+    years = [1 + date.fromisoformat(day).toordinal() / 365.2425 for day in dates]
     ax = new_axes(9, 3.6, xlabel="date", ylabel="published speed-up")
     ax.axhline(1, color=GREY, linewidth=1.5)
-    for at, ratio, label in found:
-        colour = BLUE if ratio > 1 else RED if ratio < 1 else GREY
-        ax.plot(at, ratio, "o", color=colour, markersize=7, alpha=0.7)
-        points, va = (7, "bottom") if ratio > 1 else (-7, "top")  # away from the line
-        write(ax, label, (at, ratio), (0, points), ha="center", va=va)
-    farthest = _farthest(ratio for _, ratio, _ in found)
+    for year, speedup, label in zip(years, speedups, labels, strict=True):
+        colour = BLUE if speedup > 1 else RED if speedup < 1 else GREY
+        ax.plot(year, speedup, "o", color=colour, markersize=7, alpha=0.7)
+        points, va = (7, "bottom") if speedup > 1 else (-7, "top")  # away from the line
+        write(ax, label, (year, speedup), (0, points), ha="center", va=va)
+    farthest = _farthest(speedups)
     set_ratio_scale(ax.yaxis, 1 / farthest, farthest)
-    years = [at for at, _, _ in found]
     ax.set_xlim(min(years) - 0.3, max(years) + 0.3)
     ax.xaxis.set(major_locator=MaxNLocator(8, integer=True), major_formatter="{x:.0f}")
-    above, below = (sum(sign * ratio > sign for _, ratio, _ in found) for sign in (1, -1))
-    labels = [label for _, _, label in found if label]
+    above, below = (sum(sign * speedup > sign for speedup in speedups) for sign in (1, -1))
+    shown = [label for label in labels if label]
     return with_alt(
         ax,
-        f"{len(found)} published speed-ups as dots over the years {int(min(years))} to "
-        f"{int(max(years))}, on a logarithmic axis: {above} above the line at 1, {below} below. "
-        + (f"Labelled: {joined(labels)}." if labels else ""),
+        f"{len(dates)} published speed-ups as dots over the years {min(dates)[:4]} to "
+        f"{max(dates)[:4]}, on a logarithmic axis: {above} above the line at 1, {below} below. "
+        + (f"Labelled: {joined(shown)}." if shown else ""),
     )
-
-
-def _year(date):
-    """A date as a year with its fraction."""
-    year, month, day = map(int, date.split("-"))
-    return year + (month - 1 + (day - 0.5) / 31) / 12
 
 
 def _farthest(ratios):

@@ -89,10 +89,8 @@ def _prepare_notebook():
 
     def png(picture):
         data, shown = draw(picture)
-        data = smaller(data)
-        inches = picture.get_size_inches()
-        size = [round(float(side) * picture.dpi, 2) for side in inches]
-        return data, shown | {"alt": picture.alt, "figure": size}
+        size = [round(float(side) * picture.dpi, 2) for side in picture.get_size_inches()]
+        return smaller(data), shown | {"alt": picture.alt, "figure": size}
 
     def html(picture):
         data, shown = png(picture)

@@ -22,7 +22,7 @@ LOOK_OF |= {verdict: dict(color=colour) for verdict, colour in ({"": BLACK} | CO
 
 
 def plot_times(times: dict[str, float]) -> Axes:
-    """Draw times as bars; the longest bar is the longest time. `times` maps labels to seconds."""
+    """Draw times as bars. `times` maps labels to seconds."""
     unit, factor = unit_for(max(times.values()))
     ax = new_axes(8, 0.9 + 0.45 * len(times), xlabel=f"time in {unit}")
     ax.barh(range(len(times)), [time * factor for time in times.values()], color=BLUE, height=0.6)
@@ -34,10 +34,9 @@ def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]], xlabel: 
     """Draw the times of several ways to compute the same as dots, a row for each, in groups.
 
     `groups` maps the name of a group to a dict from ways to (seconds, verdict). The first way of a
-    group is its eager one: its dot is hollow, its verdict '', and a dotted line leads from it
-    through the rows of its group. The dots of the others have the colour of their verdict:
-    'faster', 'slower', 'as good as equal' or 'no clear difference'. Where all verdicts of a group
-    are '', nothing is compared, and the dots are black.
+    group is its eager one, with '': a hollow dot, from which a dotted line leads through the rows
+    of its group. The dots of the others have the colour of their verdict, as in `plot_speedups`.
+    Where all verdicts of a group are '', nothing is compared, and the dots are black.
     """
     gap, height = 0.35, 0.27  # between two groups, in rows; of a row, in inches
     rows = sum(map(len, groups.values())) + gap * (len(groups) - 1)
@@ -132,8 +131,7 @@ def plot_latencies(times: Mapping[str, Mapping[str, float]], rows: Sequence[str]
 
     `times` maps a source, such as 'measured here', to a dict from things to seconds. `rows` are
     the things to show, from the top to the bottom; not every source must have each. The marks of
-    the first source are filled, those of the others hollow. The axis is logarithmic, with a line
-    at each power of ten.
+    the first source are filled, those of the others hollow.
     """
     ax = new_axes(9, 0.9 + 0.28 * len(rows))
     for number, (source, look) in enumerate(looks_of(times, (BLUE, ORANGE, RED)).items()):
@@ -165,8 +163,7 @@ def plot_shares(
     """Draw what each time is made of as a bar in pieces, and a line for the least possible time.
 
     `shares` maps a label to a dict from parts to seconds; all have the same parts, in one order.
-    `limit` is the least possible time in seconds. With `xlabel`, such as 'MiB a device', they are
-    no times, and drawn as they are.
+    `limit` is the least possible time. With `xlabel`, such as 'MiB a device', they are no times.
     """
     whole = max(sum(parts.values()) for parts in shares.values())
     unit, factor = ("", 1) if xlabel else unit_for(whole)
@@ -193,21 +190,20 @@ def plot_shares(
 def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -> Axes:
     """Draw the time of each block of calls over the moment at which the block began.
 
-    `blocks` maps a label to (moments, times), both in seconds and in the order of measuring. Each
-    label is written above its blocks.
+    `blocks` maps a label to (moments, times), both in seconds and in the order of measuring.
     """
     start = min(moments[0] for moments, _ in blocks.values())
     unit, factor = unit_for(median(time for _, times in blocks.values() for time in times))
     ax = new_axes(9, 3.5, xlabel="seconds since the start", ylabel=f"{unit} a call", yscale="log")
     for label, colour in colours_of(blocks, (BLUE, RED)).items():
         moments, times = blocks[label]
-        seconds = [moment - start for moment in moments]
-        values = [time * factor for time in times]
-        ax.plot(seconds, values, ".", color=colour, markersize=3, alpha=0.5)
-        middle = (seconds[0] + seconds[-1]) / 2
+        moments = [moment - start for moment in moments]
+        times = [time * factor for time in times]
+        ax.plot(moments, times, ".", color=colour, markersize=3, alpha=0.5)
+        middle = (moments[0] + moments[-1]) / 2
         ax.text(middle, 1.01, label, transform=ax.get_xaxis_transform(), ha="center", fontsize=12)
-    ax.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}")
-    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator())
+    ax.yaxis.set_major_formatter("{x:g}")
     return with_alt(
         ax,
         "The time of each block of calls as a dot over the moment of measuring, on a logarithmic "
@@ -218,8 +214,7 @@ def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -
 def plot_distribution(times: Sequence[float]) -> Axes:
     """Draw how often each time, in seconds, was measured, with the median and the mean.
 
-    The axis is logarithmic. The longest five per cent are left out of the picture, but not of the
-    mean.
+    The longest five per cent are left out of the picture, but not of the mean.
     """
     unit, factor = unit_for(median(times))
     ax = new_axes(8, 3, xlabel=f"{unit} a call", ylabel="blocks")
@@ -233,8 +228,7 @@ def plot_distribution(times: Sequence[float]) -> Axes:
     ax.axvline(mean, color=RED, linestyle="--", linewidth=2, label="mean")
     ax.set(xscale="log", xlim=(low, high))
     locator = LogLocator(subs=(1, 2, 5)) if high > 4 * low else MaxNLocator(8)
-    ax.xaxis.set(major_locator=locator, major_formatter="{x:g}")
-    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set(major_locator=locator, minor_locator=NullLocator(), major_formatter="{x:g}")
     add_legend(ax, "inside")
     return with_alt(
         ax,
@@ -255,17 +249,15 @@ def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
     crossings = {label: p / (base - each) for label, (p, each) in costs.items() if each < base}
     highest = max(price for price, _ in costs.values())
     calls = 2 * max(crossings.values(), default=highest / base)
-    end = max(price + each * calls for price, each in costs.values())
-    unit, factor = unit_for(end)
-    look = dict(xlabel="calls", ylabel=f"total time in {unit}", xlim=(0, calls))
-    ax = new_axes(8, 3.5, **look)
+    unit, factor = unit_for(max(price + each * calls for price, each in costs.values()))
+    ax = new_axes(8, 3.5, xlabel="calls", ylabel=f"total time in {unit}")
     colours = {first: BLACK} | colours_of(others, (BLUE, RED, ORANGE, GREEN, PURPLE, SKY))
     for label, (price, each) in costs.items():
         line = [price * factor, (price + each * calls) * factor]
         ax.plot([0, calls], line, color=colours[label], linewidth=2, label=label)
     for label, at in crossings.items():
         ax.plot(at, at * base * factor, "o", color=colours[label], markersize=9)
-    ax.set_ylim(bottom=0)
+    ax.set(xlim=(0, calls), ylim=(0, None))
     add_legend(ax, "inside")
     ax.xaxis.set_major_formatter("{x:,.0f}")
     return with_alt(

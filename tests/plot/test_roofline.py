@@ -62,8 +62,6 @@ def test_texts_stand_once_below_the_lowest_dot():
     below = {text.get_text(): text.xy for text in ax.texts}
     assert below["16"] == SLOWER[16]
     assert place_of(ax, "16")[1] < 0  # points
-    two = {"a": {4: (1, 5)}, "b": {4: (3, 2)}}  # one text, at two places of the axis
-    assert texts(plot_roofline(100, {"memory": 10}, two)).count("4") == 2
 
 
 def test_a_roofline_can_be_read():
