@@ -3,7 +3,7 @@
 Explained in notebooks 17 and 19.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor, log2
 
 from matplotlib.axes import Axes
@@ -51,13 +51,12 @@ def plot_curves(
     )
 
 
-def plot_steps(lines: dict[str, Iterable[float]], ylabel: str) -> Axes:
+def plot_steps(lines: dict[str, Sequence[float]], ylabel: str) -> Axes:
     """Draw a value over the steps of training, a line for each label.
 
     `lines` maps a label to a value for each step, from step 0 on. If some are above 0 and some
     below, a thin line marks 0.
     """
-    lines = {label: list(values) for label, values in lines.items()}
     every = -(-max(map(len, lines.values())) // MOST_MARKS)
     ax = new_axes(8, 4, xlabel="step", ylabel=ylabel)
     for label, look in looks_of(lines).items():

@@ -4,7 +4,7 @@ Explained in notebook 15; who plans projects calls them Gantt charts, tracing to
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
@@ -14,7 +14,7 @@ from .style import joined, label_rows, new_axes, with_alt
 
 
 def plot_lanes(
-    spans: Iterable | dict[str, Iterable],
+    spans: Sequence | dict[str, Sequence],
     xlabel: str = "seconds",
     lanes: Sequence[str] | None = None,
 ) -> Axes:
@@ -28,8 +28,10 @@ def plot_lanes(
     `lanes` names the rows from top to bottom, also those with nothing on them. Otherwise a lane
     that starts earlier stands higher.
     """
-    panels = spans if isinstance(spans, dict) else {"": spans}
-    panels = {title: _from_zero(own) for title, own in panels.items()}
+    panels = {}
+    for title, own in (spans if isinstance(spans, dict) else {"": spans}).items():
+        zero = min(span.start for span in own)
+        panels[title] = [(s.lane, s.label, s.start - zero, s.end - zero) for s in own]
     places, titles, depth = _places(panels, lanes)
     ax = new_axes(9, 0.7 + 0.4 * depth, xlabel=xlabel)
     for title, place in titles.items():
@@ -52,13 +54,6 @@ def plot_lanes(
         parts.append(f"{title}{': ' * bool(title)}{rows}. On them: {labels}.")
     start = ", on one scale. " if any(panels) else ": "
     return with_alt(ax, f"Bars over time, a row for each lane{start}{' '.join(parts)}")
-
-
-def _from_zero(spans):
-    """Tuples (lane, label, start, end), the first of which starts at 0."""
-    spans = list(spans)
-    first = min(span.start for span in spans)
-    return [(span.lane, span.label, span.start - first, span.end - first) for span in spans]
 
 
 def _places(panels, lanes):

@@ -15,6 +15,7 @@ from .axes import two_digits
 from .colours import BLACK, GREY, looks_of
 from .style import add_legend, joined, new_axes, with_alt, write
 
+SHAPE = 1.75  # so many times as wide as high
 FAR = 1e6  # beyond every edge of the picture, as a factor
 
 
@@ -43,7 +44,10 @@ def plot_roofline(
     left, right = min(xs) / 8, max(xs) * 2.5
     slowest = min(bandwidths.values())
     bottom = min(slowest * left * 3, *ys) / 2.5
-    left, right, bottom, top = _fit(left, right, bottom, max(peak, *ys) * 2.5)
+    top = max(peak, *ys) * 2.5
+    wide, high = log10(right / left), log10(top / bottom)
+    more = 10 ** max(0, (SHAPE * high - wide) / 2)  # to the left, and to the right
+    left, right, bottom = left / more, right * more, bottom / 10 ** max(0, wide / SHAPE - high)
     ax.plot([peak / max(bandwidths.values()), FAR * right], [peak, peak], color=BLACK, linewidth=2)
     _label(ax, f"peak: {two_digits(peak)} GFLOP/s", (right, peak), (-4, 4), ha="right", va="bottom")
     for name, rate in bandwidths.items():
@@ -85,14 +89,3 @@ def _label(ax, text, at, offset, **look):
     """Write beside a place, on white where a line runs below the letters."""
     halo = [withStroke(linewidth=3, foreground="white")]
     write(ax, str(text), at, offset, path_effects=halo, zorder=4, **look)
-
-
-def _fit(left, right, bottom, top, shape=1.75):
-    """Limits with these in them that give a picture `shape` times as wide as high."""
-    wide, high = log10(right / left), log10(top / bottom)
-    if wide < shape * high:
-        more = 10 ** ((shape * high - wide) / 2)
-        left, right = left / more, right * more
-    else:
-        bottom /= 10 ** (wide / shape - high)
-    return left, right, bottom, top

@@ -6,7 +6,6 @@ Their axes are logarithmic: half and double are equally far from 1. Explained in
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from itertools import cycle
 from math import inf, sqrt
 
 from matplotlib.axes import Axes
@@ -21,7 +20,7 @@ COLOUR_OF = {"faster": BLUE, "slower": RED, "as good as equal": GREEN, "no clear
 Speedup = tuple[float, float, float, str]  # speed-up, both ends of its interval, verdict
 
 
-def plot_ratios(ratios: dict[str, Iterable[float]], title: str = "") -> Axes:
+def plot_ratios(ratios: dict[str, Sequence[float]], title: str = "") -> Axes:
     """Draw ratios of two times as dots, a row for each label; a line marks where both are equal.
 
     `ratios` maps a label to numbers: the second time divided by the first.
@@ -29,10 +28,10 @@ def plot_ratios(ratios: dict[str, Iterable[float]], title: str = "") -> Axes:
     xlabel = "\u2190 second faster      second time / first time      second slower \u2192"
     ax = new_axes(8, 1.1 + 0.55 * len(ratios), xlabel=xlabel, title=title)
     ax.axvline(1, color=GREY, linewidth=1.5)
-    rows = [list(values) for values in ratios.values()]
-    for row, (values, colour) in enumerate(zip(rows, cycle((BLUE, RED)), strict=False)):
-        ax.plot(values, [row] * len(values), "o", color=colour, markersize=9, alpha=0.55)
-    farthest = _farthest(value for values in rows for value in values)
+    for row, values in enumerate(ratios.values()):
+        look = dict(color=(BLUE, RED)[row % 2], markersize=9, alpha=0.55)
+        ax.plot(values, [row] * len(values), "o", **look)
+    farthest = _farthest(value for values in ratios.values() for value in values)
     set_ratio_scale(ax.xaxis, 1 / farthest, farthest)
     label_rows(ax, ratios)
     name = f"{title}: ratios" if title else "Ratios"
