@@ -56,13 +56,6 @@ def test_outcomes_are_cells_in_the_colours_of_their_words():
     assert not ax.get_frame_on()
 
 
-def test_outcomes_without_a_gap_and_with_a_word_of_their_own():
-    row = {"trace": "right"}
-    assert list(plot_outcomes({"a": row, "b": row}).get_yticks()) == [0, 1]
-    with pytest.raises(KeyError):
-        plot_outcomes({"a": {"trace": "wrong"}})
-
-
 def test_chunks_are_tables_with_a_row_for_each_rank():
     states = [[[1, 1], [1, 1]], [[1, 2.0], [2.0, 1]], [[2, 2], [2, 2]]]
     axes = plot_chunks(iter(states), complete=2)

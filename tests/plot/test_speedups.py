@@ -127,11 +127,6 @@ def test_speedups_without_bounds_reach_to_the_edge():
     assert right < band.get_x() + band.get_width() < inf
 
 
-def test_speedups_refuse_a_word_that_is_no_verdict():
-    with pytest.raises(KeyError):
-        plot_speedups({"a": (1.2, 1.1, 1.3, "right")}, "eager", 1.05)
-
-
 def test_speedups_by_size_are_lines_in_bands_with_their_crossings():
     speedups = {
         "b": [(0.5, 0.4, 0.6, "slower"), (1.0, 0.9, 1.1, UNCLEAR), (2.0, 1.9, 2.1, "faster")],
@@ -165,9 +160,3 @@ def test_the_bands_of_speedups_by_size_hold_the_intervals():
     bottom, top = ax.get_ylim()
     assert {(1, 0.4), (1, 0.6), (2, bottom), (2, top)} <= corners
     assert len(ax.lines) == 2  # no crossing
-
-
-def test_speedups_by_size_drop_no_candidate():
-    labels = [f"candidate {i}" for i in range(8)]
-    speedups = {label: [(2.0, 1.9, 2.1, "faster")] for label in labels}
-    assert legend(plot_speedups_by_size([1], speedups, "eager")) == labels

@@ -10,7 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from pictures import row_labels
 from PIL import Image, ImageChops, ImageStat
 
-from d2lhybrid.plot.colours import BLUE
+from d2lhybrid.plot.colours import BLUE, looks_of
 from d2lhybrid.plot.style import joined, label_rows, new_axes, smaller, with_alt
 
 
@@ -113,3 +113,9 @@ def test_rows_are_counted_downwards_and_have_no_scale():
     assert visible_sides(ax) == {"bottom"}
     assert row_labels(ax) == ["a", "b"]
     assert (ax.get_ylim(), ax.get_xlabel()) == ((3, -1), "across")
+
+
+def test_looks_begin_again_after_the_last_and_drop_no_label():
+    looks = looks_of(map(str, range(20)))
+    assert [list(look) for look in looks.values()] == [["color", "marker"]] * 20
+    assert len({tuple(look.values()) for look in looks.values()}) == 8

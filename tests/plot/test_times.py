@@ -160,11 +160,6 @@ def test_the_legend_of_grouped_times_has_only_what_occurs():
     assert plot_grouped_times({"a": {"alone": (1.0, "")}}, "time").get_legend() is None
 
 
-def test_grouped_times_refuse_a_word_that_is_no_verdict():
-    with pytest.raises(KeyError):
-        plot_grouped_times({"a": {"eager": (1.0, ""), "b": (1.0, "right")}}, "time")
-
-
 def test_scattered_points_have_a_colour_and_a_shape_of_their_label():
     clouds = {f"label {i}": [(i + 1, 10 * i + 1), (i + 2, 5)] for i in range(7)}
     ax = plot_scatter(clouds, "calls", "microseconds")
@@ -292,14 +287,6 @@ def test_shares_of_something_else_than_time_are_drawn_as_they_are():
     assert ax.figure.alt.startswith("MiB on each device, and what they are made of, as bars")
 
 
-def test_shares_drop_no_part():
-    parts = {f"part {i}": 1e-6 * i for i in range(1, 8)}
-    ax = plot_shares({"a": parts, "b": parts})
-    assert legend(ax) == list(parts)
-    ends = [bar.get_x() + bar.get_width() for bar in ax.patches]
-    assert max(ends) == pytest.approx(28)  # all parts together, in microseconds
-
-
 def test_blocks_over_time_start_at_zero_and_have_the_unit_of_most():
     blocks = {
         "alone": ([5.0, 5.1], [2e-6, 3e-6]),
@@ -319,13 +306,6 @@ def test_blocks_over_time_start_at_zero_and_have_the_unit_of_most():
     assert ax.get_yscale() == "log"
     assert ax.spines["left"].get_visible()
     assert not ax.spines["top"].get_visible()
-
-
-def test_blocks_over_time_change_colour_with_each_label():
-    ax = plot_over_time({label: ([1.0, 2.0], [1e-6, 1e-6]) for label in "abcd"})
-    one, other, *rest = [line.get_color() for line in ax.lines]
-    assert rest == [one, other]
-    assert one != other
 
 
 def test_distribution_leaves_out_the_longest_but_not_from_the_mean():
@@ -368,12 +348,6 @@ def test_break_even_without_a_crossing():
     assert ax.get_xlim() == (0, 1000)
 
 
-def test_break_even_drops_no_candidate():
-    costs = {"plain": (0, 1e-3)} | {f"candidate {i}": (0.1, 5e-4) for i in range(8)}
-    ax = plot_break_even(costs)
-    assert len(ax.lines) == 9 + 8
-
-
 LATENCIES = {
     "here": {"cache": 1.4e-9, "call": 1.3e-7, "Python": 0.012, "not shown": 1e3},
     "the book": {"cache": 1.5e-9, "disk": 5e-3, "call": 1e-7},
@@ -406,8 +380,3 @@ def test_latencies_have_a_line_at_each_power_of_ten():
     assert left < 1e-9 < 0.1 < right
     expected = ["1 ns", "100 ns", "10 µs", "1 ms", "100 ms"]
     assert [text for text, _ in marks(ax.xaxis)] == expected
-
-
-def test_latencies_of_which_a_source_has_none_can_be_drawn():
-    ax = plot_latencies({"here": {}, "the book": {"disk": 5e-3, "seek": 1e-2}}, ["disk", "seek"])
-    assert [points(dot) for dot in dots(ax)] == [[], [(5e-3, 0), (1e-2, 1)]]
