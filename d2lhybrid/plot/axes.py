@@ -25,8 +25,8 @@ def plain(number: float) -> str:
 
 def in_bytes(size: float) -> str:
     """A number of bytes in a fitting unit: 48 KiB."""
-    power = min(max(0, floor(log2(size) / 10)), len(BYTES) - 1)
-    return f"{plain(round(size / 1024**power, 2))} {BYTES[power]}"
+    power = floor(log2(size) / 10)
+    return f"{size / 1024**power:g} {BYTES[power]}"
 
 
 def two_digits(number: float) -> str:

@@ -39,8 +39,8 @@ def plot_lanes(
         ax.text(0, place, title, fontsize=13, fontweight="bold", va="center", bbox=ground)
     wanted = []
     for title, own in panels.items():
-        for lane, label, start, end in own:
-            wanted.append(_draw(ax, label, start, end, places[title, lane]))
+        for lane, *span in own:
+            wanted.append(_draw(ax, *span, places[title, lane]))
     ax.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 5, 10]))
     ax.xaxis.set_major_formatter(lambda time, _: f"{time:,.12f}".rstrip("0").rstrip("."))
     ax.set_xlim(0, 1.01 * max(end for own in panels.values() for *_, end in own))

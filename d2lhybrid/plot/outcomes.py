@@ -110,6 +110,6 @@ def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] =
         label_rows(ax, measures)
         ax.grid(axis="y", color="#DDDDDD")
         ax.set_title(name, fontsize=13)
-    panels = f"Panel{'s' * (len(names) > 1)} side by side, with a dot in a row for each label"
-    with_alt(axes[0], f"{panels}: {joined(names)}. The rows: {joined(sorted(measures))}.")
+    panels = f"Panels side by side, with a dot in a row for each label: {joined(names)}."
+    with_alt(axes[0], f"{panels} The rows: {joined(sorted(measures))}.")
     return axes

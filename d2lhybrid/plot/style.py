@@ -1,14 +1,14 @@
 """What all pictures share: the figure with its text, legends, the look of axes.
 
-A picture has a white ground of its own, so that it is readable in a dark notebook too. It says in
-a sentence or two what it shows, for readers who cannot see it. The sentence has no figure that
-was measured: it must be the same at every run.
+A picture has a white ground of its own, so that it is readable in a dark notebook too. For readers
+who cannot see it, a sentence or two say what it shows, the same at every run: they have no figure
+that was measured.
 """
 
 import os
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from io import BytesIO
 
@@ -131,12 +131,11 @@ def add_legend(ax: Axes, where: str, *entries: Iterable, **look) -> None:
 
 
 def label_rows(
-    ax: Axes, labels: Iterable[str], rows: Sequence[float] | None = None, room: float = 0.5
+    ax: Axes, labels: Collection[str], rows: Sequence[float] | None = None, room: float = 0.5
 ) -> None:
     """Count rows downwards, with `room` beyond the first and the last, and label each."""
-    labels = list(labels)
     rows = range(len(labels)) if rows is None else rows
-    ax.set_yticks(rows, labels)
+    ax.set_yticks(rows, list(labels))
     ax.set_ylim(rows[-1] + room, -room)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)

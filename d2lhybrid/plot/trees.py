@@ -58,8 +58,7 @@ class _Drawn:
         self.is_marked = is_marked or ast.unparse(node) in marked
         self.children = [_Drawn(child, marked, self.is_marked) for child in below]
         self.depth = 1 + max((child.depth for child in self.children), default=0)
-        self.below = sum(child.width for child in self.children)
-        self.below += SPACE * max(0, len(self.children) - 1)
+        self.below = sum(child.width + SPACE for child in self.children) - SPACE
         self.width = max(LETTER * len(self.label) + 0.25, self.below)
 
     def draw(self, ax, left, level=0):
