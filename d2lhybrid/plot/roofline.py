@@ -27,15 +27,14 @@ def plot_roofline(
     """Draw programs as dots, and the roof that arithmetic and memory put over them.
 
     A program that does x operations with each byte that it reads or writes can't do more than x
-    times the bandwidth operations a second, the slope of the roof, nor more than `peak`, its flat
+    times the bandwidth operations a second, a slope of the roof, nor more than `peak`, its flat
     part. `peak` is in GFLOP/s (billions of operations with floating point numbers in a second),
-    `bandwidths` are in GB/s, by name, such as those of a cache and of the memory: a slope for
-    each. A dot above the roof has an arithmetic, or a cache, that was not measured.
+    `bandwidths` are in GB/s, by name. A dot above the roof has an arithmetic, or a cache, that was
+    not measured.
 
-    `points` maps a label to a dict from a short text or number, such as the rows of a batch, to a
-    point (FLOP per byte, GFLOP/s), by size. The points of a label are joined by a line in their
-    order; the text stands once, below the lowest of its dots. Both axes are logarithmic, and a
-    power of ten has the same length on both.
+    `points` maps a label to a dict from a size, such as the rows of a batch, to (FLOP per byte,
+    GFLOP/s). A line joins them in their order; the size stands once, below the lowest of its dots.
+    Both axes are logarithmic, and a power of ten has the same length on both.
     """
     look = dict(xlabel="FLOP per byte", ylabel="GFLOP/s", xscale="log", yscale="log")
     ax = new_axes(8, 5, **look)

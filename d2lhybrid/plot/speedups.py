@@ -135,9 +135,8 @@ def plot_speedups_by_size(
     ax.axhline(1, color=GREY, linewidth=1.5)
     ax.set_xscale("log", base=2)
     colours = colours_of(speedups)
-    for label, line in speedups.items():
-        colour = colours[label]
-        middles, lows, highs, verdicts = zip(*line, strict=True)
+    for label, colour in colours.items():
+        middles, lows, highs, verdicts = zip(*speedups[label], strict=True)
         lows = [max(low, 1 / farthest) for low in lows]
         highs = [min(high, farthest) for high in highs]
         faces = [colour if verdict in ("faster", "slower") else "white" for verdict in verdicts]
