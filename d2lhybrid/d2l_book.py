@@ -10,10 +10,9 @@ from .frameworks import synchronize
 
 
 class Timer:
-    """A stopwatch that keeps every time it took. It starts when it is made.
+    """A stopwatch that starts when it is made; `times` are all that it took, in seconds.
 
-    The clock is `time.perf_counter`: it never runs backwards and it cannot be set, unlike
-    the time of day. `times` holds the recorded times in seconds.
+    The clock is `time.perf_counter`: it never runs backwards, unlike the time of day.
     """
 
     def __init__(self):
@@ -49,9 +48,8 @@ class Benchmark:
             for _ in range(1000):
                 net(x)
 
-    `seconds` holds the time afterwards. A block that raises gets no time printed: it did not
-    do the work. One run of one block is weak evidence; to find out which of two programs is
-    faster, measure as notebook 05 does.
+    `seconds` holds the time afterwards. For a block that raises none is printed. One run is weak
+    evidence; to find out which of two programs is faster, measure as notebook 05 does.
     """
 
     def __init__(self, description: str = "Done"):

@@ -12,12 +12,13 @@ def unit_for(time: float) -> tuple[str, float]:
     return next(((unit, factor) for unit, factor in UNITS if time * factor >= 1), UNITS[-1])
 
 
-def seconds(time: float | None) -> str:
-    """A time in seconds with four digits and a fitting unit: `32.10 µs`; '' for None."""
+def seconds(time: float | None, digits: int = 4) -> str:
+    """A time in seconds with a fitting unit: `32.10 µs`; '' for None."""
     if time is None:
         return ""
+    time = float(f"{time:.{digits}g}")  # first, since 999.96 µs become 1.000 ms
     unit, factor = unit_for(time) if time else UNITS[0]
-    return f"{time * factor:#.4g} {unit}"
+    return f"{time * factor:#.{digits}g}".rstrip(".") + f" {unit}"
 
 
 class Column(NamedTuple):
@@ -27,10 +28,7 @@ class Column(NamedTuple):
     width: int = 0  # in characters; at least as many as the title has
 
 
-Rows = Iterable[Sequence[str]]
-
-
-def text_table(columns: Sequence[Column], rows: Rows) -> str:
+def text_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
     """A table for the terminal: the first column to the left, the others to the right.
 
     The first column is as wide as its widest label, every other as its `Column` says. So the
@@ -45,33 +43,6 @@ def text_table(columns: Sequence[Column], rows: Rows) -> str:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
-
-
-def markdown_table(columns: Sequence[Column], rows: Rows) -> str:
-    """A table for GitHub and for papers."""
-    table = [[column.title for column in columns], *rows]
-    lines = [[cell.strip().replace("|", "\\|") for cell in row] for row in table]
-    lines.insert(1, ["---"] + ["---:"] * (len(columns) - 1))
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def html_table(columns: Sequence[Column], rows: Rows, notes: Iterable[str] = ()) -> str:
-    """A table for a notebook. Figures carry the class `measured`, labels and headings do not."""
-
-    def cell(kind, text, look):
-        return f"<{kind} {look}>{escape(text.strip())}</{kind}>"
-
-    left, right = 'style="text-align:left"', 'style="text-align:right"'
-    looks = [left] + [right] * (len(columns) - 1)
-    head = [cell("th", column.title, look) for column, look in zip(columns, looks, strict=True)]
-    lines = ["<table>", f"<tr>{''.join(head)}</tr>"]
-    for label, *figures in rows:
-        body = cell("td", label, left)
-        body += "".join(cell("td", text, f'class="measured" {right}') for text in figures)
-        lines.append(f"<tr>{body}</tr>")
-    lines.append("</table>")
-    lines += [cell("div", note, 'class="measured"') for note in notes]
     return "\n".join(lines)
 
 
@@ -91,8 +62,25 @@ class Table:
     __repr__ = __str__
 
     def _repr_html_(self):
-        return html_table(self._columns(), self._rows(), self._notes())
+        """Figures carry the class `measured`, labels and headings do not."""
+        left, right = 'style="text-align:left"', 'style="text-align:right"'
+        first, *others = (column.title for column in self._columns())
+        head = _cell("th", first, left) + "".join(_cell("th", title, right) for title in others)
+        lines = ["<table>", f"<tr>{head}</tr>"]
+        for label, *figures in self._rows():
+            body = [_cell("td", text, f'class="measured" {right}') for text in figures]
+            lines.append(f"<tr>{_cell('td', label, left)}{''.join(body)}</tr>")
+        notes = [_cell("div", note, 'class="measured"') for note in self._notes()]
+        return "\n".join([*lines, "</table>", *notes])
 
     def to_markdown(self) -> str:
-        """The table and its notes as Markdown."""
-        return markdown_table(self._columns(), self._rows()) + "\n\n" + "  \n".join(self._notes())
+        """The table and its notes as Markdown, for GitHub and for papers."""
+        table = [[column.title for column in self._columns()], *self._rows()]
+        lines = [[cell.strip().replace("|", "\\|") for cell in row] for row in table]
+        lines.insert(1, ["---"] + ["---:"] * (len(table[0]) - 1))
+        rows = ["| " + " | ".join(line) + " |" for line in lines]
+        return "\n".join(rows) + "\n\n" + "  \n".join(self._notes())
+
+
+def _cell(kind, text, look):
+    return f"<{kind} {look}>{escape(text.strip())}</{kind}>"

@@ -1,6 +1,6 @@
 """Numbers and tables for the eye."""
 
-from d2lhybrid.tables import Column, markdown_table, seconds, text_table
+from d2lhybrid.tables import Column, Table, seconds, text_table
 
 
 def test_seconds():
@@ -11,6 +11,8 @@ def test_seconds():
     assert seconds(2.5e-9) == "2.500 ns"
     assert seconds(1e-10) == "0.1000 ns"
     assert seconds(17) == "17.00 s"
+    assert seconds(999.96e-6) == "1.000 ms"
+    assert seconds(99.96, digits=3) == "100 s"
 
 
 def test_a_long_figure_moves_no_other_line():
@@ -24,6 +26,26 @@ def test_a_column_is_as_wide_as_its_title_or_more():
     assert text_table([Column("", 3), Column("title", 2)], [["a", "1"]]) == "     title\na        1"
 
 
-def test_markdown_keeps_a_bar_in_a_label():
-    table = markdown_table([Column(""), Column("a", 9)], [["x|y", "1"]])
-    assert table == "|  | a |\n| --- | ---: |\n| x\\|y | 1 |"
+class Small(Table):
+    def _columns(self):
+        return [Column(""), Column("a & b", 9)]
+
+    def _rows(self):
+        return [["x|y", " 1"]]
+
+    def _notes(self):
+        return ["one", "two"]
+
+
+def test_a_table_as_markdown_and_as_html():
+    lines = ["|  | a & b |", "| --- | ---: |", "| x\\|y | 1 |", "", "one  ", "two"]
+    assert Small().to_markdown().splitlines() == lines
+    assert Small()._repr_html_().splitlines() == [
+        "<table>",
+        '<tr><th style="text-align:left"></th><th style="text-align:right">a &amp; b</th></tr>',
+        '<tr><td style="text-align:left">x|y</td>'
+        '<td class="measured" style="text-align:right">1</td></tr>',
+        "</table>",
+        '<div class="measured">one</div>',
+        '<div class="measured">two</div>',
+    ]

@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterable, Sequence
 from math import ceil, floor, log, log2, log10, sqrt
 
 from matplotlib.axis import Axis
-from matplotlib.ticker import MaxNLocator, NullLocator
-
-from ..tables import unit_for
+from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator
 
 BYTES = ("bytes", "KiB", "MiB", "GiB", "TiB")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # The marks of an axis of ratios, and 1 / each of them
 RATIOS = (1.001, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 5)
 RATIOS += (10, 20, 50, 100, 200, 500, 1000)
+in_seconds = EngFormatter("s")  # a mark of an axis of times: 100 µs
 
 
 def plain(number: float) -> str:
@@ -24,16 +23,10 @@ def plain(number: float) -> str:
     return f"{number:,.12f}".rstrip("0").rstrip(".")
 
 
-def in_seconds(time: float) -> str:
-    """A mark of an axis of times: 100 µs."""
-    unit, factor = unit_for(time)
-    return f"{plain(time * factor)} {unit}"
-
-
 def in_bytes(size: float) -> str:
     """A number of bytes in a fitting unit: 48 KiB."""
-    power = min(max(0, floor(log2(size) / 10)), len(BYTES) - 1)
-    return f"{plain(round(size / 1024**power, 2))} {BYTES[power]}"
+    power = floor(log2(size) / 10)
+    return f"{size / 1024**power:g} {BYTES[power]}"
 
 
 def two_digits(number: float) -> str:
@@ -90,13 +83,6 @@ def round_numbers(low: float, high: float) -> list[float]:
         if len(ticks) >= 3:
             break
     return ticks[:: ceil(len(ticks) / 5)]
-
-
-def powers_of_two(low: float, high: float) -> list[float]:
-    """Eight powers of two at most from `low` to `high`, each the same factor above the last."""
-    first, last = ceil(log2(low)), floor(log2(high))
-    step = max(1, ceil((last - first + 1) / 8))
-    return [2.0**power for power in range(first, last + 1, step)]
 
 
 def _three_digits(tick):

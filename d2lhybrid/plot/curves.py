@@ -1,50 +1,68 @@
-"""Pictures of what changes with the size of the data: steps where a memory is full.
+"""Pictures of what changes with the size of the data, or with the steps of training.
 
-Explained in notebook 17.
+Explained in notebooks 17 and 19.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, floor, log2
 
 from matplotlib.axes import Axes
 
-from .axes import around, in_bytes, powers_of_two, set_log_scale
+from .axes import around, in_bytes, set_log_scale
 from .colours import GREY, looks_of
-from .style import add_legend, finish_axes, joined, new_axes, with_alt
+from .style import add_legend, joined, new_axes, with_alt
+
+MOST_MARKS = 30  # on a line of steps
 
 
 def plot_curves(
     curves: dict[str, Iterable[tuple[float, float]]],
     ylabel: str,
     xlabel: str = "size",
-    marks: Mapping[str, float] | None = None,
+    marks: Mapping[str, float] = {},
 ) -> Axes:
     """Draw curves over a size in bytes; both axes are logarithmic.
 
     `curves` maps a label to points (bytes, value), numbers above 0, the smallest size first.
-    `marks` maps texts to sizes: a dotted line at each that lies on the picture, with the text
-    above it. The text for those who cannot see the picture doesn't name them: another machine may
-    have other ones, or none.
+    `marks` maps texts to sizes: a dotted line at each that lies on the picture, with the text above
+    it. The alternative text doesn't name them: another machine may have other ones, or none.
     """
-    curves = {label: list(points) for label, points in curves.items()}
-    ax = new_axes(8, 4)
+    ax = new_axes(8, 4, xlabel=xlabel, ylabel=ylabel)
     for label, look in looks_of(curves).items():
         ax.plot(*zip(*curves[label], strict=True), label=label, markersize=5, linewidth=2, **look)
-    sizes, values = zip(*(point for points in curves.values() for point in points), strict=True)
-    ticks = powers_of_two(min(sizes), max(sizes))
+    sizes, values = ax.dataLim.intervalx, ax.dataLim.intervaly
+    first, last = map(in_bytes, sizes)
     set_log_scale(ax.yaxis, *around(values))
+    powers = range(ceil(log2(sizes[0])), floor(log2(sizes[1])) + 1)
+    ticks = [2.0**power for power in powers[:: ceil(len(powers) / 8)]]
     set_log_scale(ax.xaxis, *around(sizes), ticks, in_bytes)
     low, high = ax.get_xlim()
-    for text, size in (marks or {}).items():
+    for text, size in marks.items():
         if low < size < high:
             ax.axvline(size, color=GREY, linewidth=1.5, linestyle=":", zorder=1)
             place = dict(transform=ax.get_xaxis_transform(), ha="center", va="bottom")
             ax.text(size, 1.01, text, fontsize=12, **place)
     if len(curves) > 1:
         add_legend(ax, "beside")
-    finish_axes(ax, xlabel, ylabel, sides=("left", "bottom"))
-    marked = " Dotted lines mark sizes, as far as they are known." if marks is not None else ""
     return with_alt(
         ax,
-        f"Curves over the {xlabel}, from {in_bytes(min(sizes))} to {in_bytes(max(sizes))}, with "
-        f"{ylabel} upwards, both axes logarithmic: {joined(curves)}.{marked}",
+        f"Curves over the {xlabel}, from {first} to {last}, with {ylabel} upwards, both axes "
+        f"logarithmic: {joined(curves)}. Dotted lines mark sizes, as far as they are known.",
     )
+
+
+def plot_steps(lines: dict[str, Sequence[float]], ylabel: str) -> Axes:
+    """Draw a value over the steps of training, a line for each label.
+
+    `lines` maps a label to a value for each step, from step 0 on. If some are above 0 and some
+    below, a thin line marks 0.
+    """
+    every = -(-max(map(len, lines.values())) // MOST_MARKS)
+    ax = new_axes(8, 4, xlabel="step", ylabel=ylabel)
+    for label, look in looks_of(lines).items():
+        ax.plot(lines[label], markersize=5, markevery=every, linewidth=2, label=label, **look)
+    low, high = ax.dataLim.intervaly
+    if low < 0 < high:
+        ax.axhline(0, color=GREY, linewidth=1, zorder=1)
+    add_legend(ax, "beside")
+    return with_alt(ax, f"Lines over the step, with {ylabel} upwards: {joined(lines)}.")

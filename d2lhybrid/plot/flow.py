@@ -23,9 +23,8 @@ def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Axes:
     """Draw who feeds whom in a program; several programs side by side, on one scale.
 
     Time runs downwards. Inputs are round, operations square, each with the name that the program
-    gives to its value. A program is a function, a text, or anything with a method `flow()`, as
-    `data_flow` reads them, or a graph in the form in which `data_flow` returns it. A dict maps
-    titles to programs.
+    gives to its value. A program is what `data_flow` reads or returns: a function, a text, anything
+    with a method `flow()`, or a graph. A dict maps titles to programs.
     """
     if not isinstance(programs, dict):
         programs = {"": programs}
@@ -45,26 +44,22 @@ def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Axes:
     top = 1 if any(flows) else 0.5  # with room for titles, if there are any
     ax.set(xlim=(-0.7, left - 0.9), ylim=(-depth - 0.5, top))
     ax.axis("off")
-    titles = {title: f", {title}" if title else "" for title in flows}
-    alt = [f"Data flow{titles[title]}: {_described(flow)}." for title, flow in flows.items()]
-    return with_alt(ax, " ".join(alt))
+    parts = [f"Data flow{title and ', ' + title}: {_described(f)}." for title, f in flows.items()]
+    return with_alt(ax, " ".join(parts))
 
 
 def _described(flow):
     """Who feeds whom, one sentence; the arrows that lead to one node are read together."""
-    nodes = dict(flow.nodes(data=True))
-    names = {node: data["name"] or data["label"] for node, data in nodes.items()}
-    whole = {
-        node: data["label"] + (f" ({data['name']})" if data["name"] else "")
-        for node, data in nodes.items()
-    }
-    parts = []
+    names, whole, parts = {}, {}, []
+    for node, data in flow.nodes(data=True):
+        label, name = data["label"], data["name"]
+        names[node], whole[node] = name or label, f"{label} ({name})" if name else label
     if alone := [whole[node] for node in networkx.isolates(flow)]:
         parts.append(f"{joined(alone)} stand{'s' * (len(alone) == 1)} alone")
     for node in flow:
         if sources := [names[source] for source in flow.predecessors(node)]:
             parts.append(f"{joined(sources)} flow{'s' * (len(sources) == 1)} into {whole[node]}")
-    return "; ".join(parts) or "nothing"
+    return "; ".join(parts)
 
 
 def _places(flow):

@@ -4,90 +4,59 @@ Explained in notebook 15; who plans projects calls them Gantt charts, tracing to
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
-from typing import Protocol
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from .colours import BLACK, BLUE, PALE_BLUE
-from .style import finish_axes, joined, new_axes, with_alt
-
-MOST_LABELS = 12  # so many can be read aloud
-
-
-class HasTimes(Protocol):
-    """Anything that took time on a lane, such as a `Span`."""
-
-    lane: str
-    label: str
-    start: float
-    end: float
+from .style import joined, label_rows, new_axes, with_alt
 
 
 def plot_lanes(
-    spans: Iterable[HasTimes] | dict[str, Iterable[HasTimes]],
+    spans: Sequence | dict[str, Sequence],
     xlabel: str = "seconds",
     lanes: Sequence[str] | None = None,
 ) -> Axes:
     """Draw what took time as bars, a row for each lane, from the first start on.
 
-    A dict maps titles to spans: they stand below each other, on one scale, each with a start of
-    its own. A label is written where it has room. A span that ends when it starts is an event,
-    drawn as a thin upright line with its label above. `xlabel` names the unit of the times.
+    A span is a `Span`, or anything else with `lane`, `label`, `start` and `end`. A dict maps titles
+    to spans: they stand below each other, on one scale, each with a start of its own. A label is
+    written where it has room. A span that ends when it starts is an event, drawn as a thin upright
+    line with its label above. `xlabel` names the unit of the times.
 
     `lanes` names the rows from top to bottom, also those with nothing on them. Otherwise a lane
-    that starts earlier stands higher; `worker 1` and `worker 2` follow each other as they count.
-    ValueError for a span on a lane that `lanes` does not name.
+    that starts earlier stands higher.
     """
-    panels = spans if isinstance(spans, dict) else {"": spans}
-    panels = {title: _from_zero(own) for title, own in panels.items()}
-    rows = {title: _rows_of(own, lanes) for title, own in panels.items()}
-    places, titles, depth = _places(panels, rows)
-    ax = new_axes(9, 0.7 + 0.4 * depth)
+    panels = {}
+    for title, own in (spans if isinstance(spans, dict) else {"": spans}).items():
+        zero = min(span.start for span in own)
+        panels[title] = [(s.lane, s.label, s.start - zero, s.end - zero) for s in own]
+    places, titles, depth = _places(panels, lanes)
+    ax = new_axes(9, 0.7 + 0.4 * depth, xlabel=xlabel)
     for title, place in titles.items():
         ground = dict(facecolor="white", edgecolor="none", pad=1)
         ax.text(0, place, title, fontsize=13, fontweight="bold", va="center", bbox=ground)
     wanted = []
     for title, own in panels.items():
-        for lane, label, start, end in own:
-            cuts = [at for other, _, at, to in own if other == lane and start < at == to < end]
-            wanted.append(_draw(ax, label, start, end, places[title, lane], cuts))
-    times = [time for own in panels.values() for _, _, *ends in own for time in ends]
-    _set_scale(ax, times)
-    ax.set_yticks(list(places.values()), [lane for _, lane in places])
-    ax.set_ylim(depth - 0.4, -0.6)
-    finish_axes(ax, xlabel)
+        for lane, *span in own:
+            wanted.append(_draw(ax, *span, places[title, lane]))
+    ax.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 5, 10]))
+    ax.xaxis.set_major_formatter(lambda time, _: f"{time:,.12f}".rstrip("0").rstrip("."))
+    ax.set_xlim(0, 1.01 * max(end for own in panels.values() for *_, end in own))
+    ax.grid(axis="x", color="#DDDDDD")
+    label_rows(ax, [lane for _, lane in places], list(places.values()), room=0.6)
     _write_labels(ax, wanted)
-    return with_alt(ax, _described(panels, rows))
+    parts = []
+    for title, own in panels.items():  # the same at every run, even where another worker does it
+        rows = joined(lane for panel, lane in places if panel == title)
+        labels = joined(sorted({label for _, label, *_ in own}, key=_natural_sort_key))
+        parts.append(f"{title}{': ' * bool(title)}{rows}. On them: {labels}.")
+    start = ", on one scale. " if any(panels) else ": "
+    return with_alt(ax, f"Bars over time, a row for each lane{start}{' '.join(parts)}")
 
 
-def _from_zero(spans):
-    """Tuples (lane, label, start, end), the first of which starts at 0."""
-    spans = list(spans)
-    first = min(span.start for span in spans)
-    return [(span.lane, span.label, span.start - first, span.end - first) for span in spans]
-
-
-def _rows_of(spans, lanes):
-    """The lanes as asked for; or by their first start, with `worker 1` and `worker 2` together."""
-    family_of = {lane: lane.rstrip("0123456789") for lane, *_ in spans}
-    if lanes is None:
-        backwards = sorted(spans, key=lambda span: -span[2])  # so that the first start stays
-        first = {family_of[lane]: start for lane, _, start, _ in backwards}
-        return sorted(family_of, key=lambda lane: (first[family_of[lane]], _natural_sort_key(lane)))
-    if unnamed := family_of.keys() - set(lanes):
-        raise ValueError(f"lanes does not name {joined(sorted(unnamed))}")
-    return list(lanes)
-
-
-def _natural_sort_key(text):
-    """A key for sorting: `worker 10` comes after `worker 9`."""
-    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)]
-
-
-def _places(panels, rows):
+def _places(panels, lanes):
     """(title, lane) -> how far down its row is, title -> the same, and how far down all reaches."""
     places, titles, place = {}, {}, 0.0
     for title, own in panels.items():
@@ -95,7 +64,8 @@ def _places(panels, rows):
             place += 0.25 * bool(places)
             titles[title] = place
             place += 0.9
-        for lane in rows[title]:
+        by_start = sorted(own, key=lambda span: (span[2], _natural_sort_key(span[0])))
+        for lane in lanes or dict.fromkeys(lane for lane, *_ in by_start):
             if any(lane == other and start == end for other, _, start, end in own):
                 place += 0.5  # for the labels of events
             places[title, lane] = place
@@ -103,33 +73,26 @@ def _places(panels, rows):
     return places, titles, place
 
 
-def _draw(ax, label, start, end, place, cuts):
+def _natural_sort_key(text):
+    """A key for sorting: `worker 10` comes after `worker 9`."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)]
+
+
+def _draw(ax, label, start, end, place):
     """Draw a span; returns its label, where that belongs, and the room that it has there."""
     if start == end:
         look = dict(color=BLACK, linewidth=2, zorder=4, clip_on=False)
         ax.plot([start, start], [place - 0.48, place + 0.35], **look)
         return label, start, place - 0.73, None
-    # bars should not overlap; where they do, the shorter is above, and the longer shines through
     look = dict(facecolor=(PALE_BLUE, 0.75), edgecolor=BLUE, linewidth=1.2)
-    zorder = 2 + 1 / (1 + end - start)
-    ax.barh(place, end - start, left=start, height=0.7, zorder=zorder, clip_on=False, **look)
-    left, right = max(pairwise([start, *sorted(cuts), end]), key=lambda ends: ends[1] - ends[0])
-    return label, (left + right) / 2, place, right - left
-
-
-def _set_scale(ax, times):
-    whole = all(float(time).is_integer() for time in times)
-    ax.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 5, 10], integer=whole))
-    ax.xaxis.set_major_formatter(lambda time, _: f"{time:,.12f}".rstrip("0").rstrip("."))
-    ax.set_xlim(0, 1.01 * max(times) or 1)
-    ax.grid(axis="x", color="#DDDDDD")
+    ax.barh(place, end - start, left=start, height=0.7, zorder=2, clip_on=False, **look)
+    return label, (start + end) / 2, place, end - start
 
 
 def _write_labels(ax, wanted):
     """Write the labels that have room: all in one size, the small one if that fits more of them."""
     ax.figure.draw_without_rendering()  # or it would not be known yet how wide a second is
-    large = _written(ax, wanted, 12)
-    small = _written(ax, wanted, 10)
+    large, small = (_written(ax, wanted, size) for size in (12, 10))
     for text in large if len(small) > len(large) else small:
         text.remove()
 
@@ -151,15 +114,3 @@ def _written(ax, wanted, size):
         else:
             text.remove()
     return written
-
-
-def _described(panels, rows):
-    """The same at every run, even where another worker does the work."""
-    parts = []
-    for title, own in panels.items():
-        labels = sorted({label for _, label, *_ in own}, key=_natural_sort_key)
-        shown = joined(labels) if len(labels) <= MOST_LABELS else f"{len(own)} bars in all"
-        name = f"{title}: " if title else ""
-        parts.append(f"{name}{joined(rows[title])}. On them: {shown}.")
-    start = ", on one scale. " if any(panels) else ": "
-    return f"Bars over time, a row for each lane{start}{' '.join(parts)}"

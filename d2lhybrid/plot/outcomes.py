@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from .axes import set_log_scale, two_digits
 from .colours import BLACK, BLUE, GREY, PALE_BLUE, RED
-from .style import finish_axes, joined, new_axes, new_panels, with_alt, write
+from .style import joined, label_rows, new_axes, new_panels, with_alt, write
 
 LOOK_OF = {  # outcome -> the colour of its cell, and of its word
     "right": (PALE_BLUE, BLACK),
@@ -28,43 +28,38 @@ def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = 
     rows have the same columns, in one order. There is a gap above the row labelled `gap_before`.
     """
     columns = list(next(iter(outcomes.values())))
-    place, rows = 0.0, []
-    for label in outcomes:
-        place += 0.5 * (label == gap_before)
-        rows.append(place)
-        place += 1
+    gap = list(outcomes).index(gap_before) if gap_before else len(outcomes)
+    rows = [row + 0.5 * (row >= gap) for row in range(len(outcomes))]
     width = 9 if len(columns) <= 4 else 2.7 + 1.4 * len(columns)
-    ax = new_axes(width, 0.5 + 0.35 * place)
+    ax = new_axes(width, 0.85 + 0.35 * rows[-1], frame_on=False)
     for row, cells in zip(rows, outcomes.values(), strict=True):
         for column, outcome in enumerate(cells.values()):
             ground, ink = LOOK_OF[outcome]
             ax.barh(row, 0.97, left=column - 0.485, height=0.9, color=ground)
             ax.text(column, row, outcome, color=ink, ha="center", va="center", fontsize=12)
+    label_rows(ax, outcomes, rows)
     ax.set_xticks(range(len(columns)), columns, fontweight="bold")
-    ax.set_yticks(rows, list(outcomes))
-    ax.set_ylim(place - 0.5, -0.5)
-    finish_axes(ax, sides=())
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
-    rows = [
+    shown = [
         f"{label}: {', '.join(f'{column} {outcome}' for column, outcome in cells.items())}"
         for label, cells in outcomes.items()
     ]
-    return with_alt(ax, f"Table of outcomes. {'; '.join(rows)}.")
+    return with_alt(ax, f"Table of outcomes. {'; '.join(shown)}.")
 
 
 def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) -> list[Axes]:
     """Draw what the ranks have in their chunks, step by step: tables side by side.
 
-    Each state is a table with a row for each rank and a column for each chunk, of whole numbers.
-    A cell that has reached `complete` is dark, one that is above 1 is pale. A frame marks what has
-    changed since the table before. The first table is the start. Returns a list with one Axes for
-    each state, from left to right.
+    Each state, the first of which is the start, is a table of whole numbers with a row for each
+    rank and a column for each chunk. A cell that has reached `complete` is dark, one that is above
+    1 is pale. A frame marks what has changed since the table before.
     """
     states = [[[round(value) for value in row] for row in state] for state in states]
     ranks, chunks = len(states[0]), len(states[0][0])
     side = min(0.4, (9.2 / len(states) - 0.15) / chunks)  # of a cell, in inches
     width, height = 0.8 + len(states) * (side * chunks + 0.15), 0.9 + side * ranks
-    axes = new_panels(width, height, len(states))
+    look = dict(frame_on=False, xlabel="chunk", xlim=(-0.5, chunks - 0.5), xticks=range(chunks))
+    axes = new_panels(width, height, len(states), **look)
     pairs = pairwise([states[0], *states])  # each with the one before
     for step, (ax, (before, state)) in enumerate(zip(axes, pairs, strict=True)):
         for rank, row in enumerate(state):
@@ -77,11 +72,9 @@ def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) ->
                 ax.add_patch(Rectangle(corner, 0.94, 0.94, facecolor=ground, **look))
                 ink = dict(color="white", fontweight="bold") if done else dict(color=BLACK)
                 ax.text(chunk, rank, f"{value}", ha="center", va="center", fontsize=12, **ink)
-        ax.set(xlim=(-0.5, chunks - 0.5), ylim=(ranks - 0.5, -0.5))
-        ax.set_xticks(range(chunks))
-        finish_axes(ax, xlabel="chunk", title=f"step {step}" if step else "start", sides=())
+        label_rows(ax, [f"rank {rank}" for rank in range(ranks)])
+        ax.set_title(f"step {step}" if step else "start", fontsize=13)
         ax.tick_params(length=0)
-    axes[0].set_yticks(range(ranks), [f"rank {rank}" for rank in range(ranks)])
     counts = [sum(value >= complete for row in state for value in row) for state in states]
     with_alt(
         axes[0],
@@ -99,17 +92,14 @@ def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] =
     `measures` maps a label to a dict from the names of the measures to numbers above 0; all have
     the same names, in one order. Labels in `dots` are drawn as blue dots, all others as red
     squares. The axes are logarithmic, and on all of them the same distance is the same factor.
-
-    Returns a list with one Axes for each measure, from left to right.
     """
-    labels = list(measures)
     names = list(next(iter(measures.values())))
-    axes = new_panels(9.5, 0.9 + 0.4 * len(labels), len(names))
+    axes = new_panels(9.5, 0.9 + 0.4 * len(measures), len(names))
     columns = {name: [row[name] for row in measures.values()] for name in names}
     span = max(max(values) / min(values) for values in columns.values())
     span *= 6 * span**0.35  # with room for the number beside the last dot
     for ax, (name, values) in zip(axes, columns.items(), strict=True):
-        for row, (label, value) in enumerate(zip(labels, values, strict=True)):
+        for row, (label, value) in enumerate(zip(measures, values, strict=True)):
             look = dict(color=BLUE, marker="o") if label in dots else dict(color=RED, marker="s")
             ax.plot(value, row, markersize=8, **look)
             write(ax, two_digits(value), (value, row), (7, 0), va="center", fontsize=11)
@@ -117,10 +107,9 @@ def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] =
         ticks = [10.0**k for k in decades[:: 1 + ceil(log10(span)) // 4]]
         low = min(values) / 2
         set_log_scale(ax.xaxis, low, low * span, ticks, "{:g}".format)
+        label_rows(ax, measures)
         ax.grid(axis="y", color="#DDDDDD")
-        finish_axes(ax, title=name)
-    axes[0].set_yticks(range(len(labels)), labels)
-    axes[0].set_ylim(len(labels) - 0.5, -0.5)
-    panels = f"Panel{'s' * (len(names) > 1)} side by side, with a dot in a row for each label"
-    with_alt(axes[0], f"{panels}: {joined(names)}. The rows: {joined(sorted(labels))}.")
+        ax.set_title(name, fontsize=13)
+    panels = f"Panels side by side, with a dot in a row for each label: {joined(names)}."
+    with_alt(axes[0], f"{panels} The rows: {joined(sorted(measures))}.")
     return axes

@@ -13,48 +13,56 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from .axes import two_digits
 from .colours import BLACK, GREY, looks_of
-from .style import add_legend, finish_axes, joined, new_axes, with_alt, write
+from .style import add_legend, joined, new_axes, with_alt, write
 
-Point = tuple[float, float]  # FLOP per byte, GFLOP/s
+SHAPE = 1.75  # so many times as wide as high
 FAR = 1e6  # beyond every edge of the picture, as a factor
 
 
 def plot_roofline(
     peak: float,
-    bandwidth: float | Mapping[str, float],
-    points: Mapping[str, Point | Mapping[object, Point]],
+    bandwidths: Mapping[str, float],
+    points: Mapping[str, Mapping[object, tuple[float, float]]],
 ) -> Axes:
     """Draw programs as dots, and the roof that arithmetic and memory put over them.
 
-    A program that does x operations with each byte that it reads or writes can't do more than
-    x * `bandwidth` operations a second, the slope of the roof, nor more than `peak`, its flat
+    A program that does x operations with each byte that it reads or writes can't do more than x
+    times the bandwidth operations a second, a slope of the roof, nor more than `peak`, its flat
     part. `peak` is in GFLOP/s (billions of operations with floating point numbers in a second),
-    `bandwidth` in GB/s; a dict of them by name, such as those of a cache and of the memory, gives
-    several slopes. A dot above the roof has an arithmetic, or a cache, that was not measured.
-    `points` maps a label to one (FLOP per byte, GFLOP/s), or to several: a dict from a short text
-    or number, such as the rows of a batch, to a point. Those of one label are joined by a line in
-    their order; the text stands below the dot, once for dots that lie one above the other. Both
-    axes are logarithmic, and a power of ten has the same length on both.
-    """
-    slopes = bandwidth if isinstance(bandwidth, Mapping) else {"memory": bandwidth}
-    series = {
-        label: dots if isinstance(dots, Mapping) else {"": dots} for label, dots in points.items()
-    }
-    dots = [dot for line in series.values() for dot in line.values()]
-    ridges = [peak / rate for rate in slopes.values()]
-    ax = new_axes(8, 5)
-    ax.set(xscale="log", yscale="log")
-    left = min(*ridges, *(x for x, _ in dots)) / 8
-    right = max(*ridges, *(x for x, _ in dots)) * 2.5
-    bottom = min([min(slopes.values()) * left * 3, *(y for _, y in dots)]) / 2.5
-    left, right, bottom, top = _fit(left, right, bottom, max(peak, *(y for _, y in dots)) * 2.5)
+    `bandwidths` are in GB/s, by name. A dot above the roof has an arithmetic, or a cache, that was
+    not measured.
 
-    _draw_roof(ax, peak, slopes, left, right, bottom)
-    for label, look in looks_of(series).items():
+    `points` maps a label to a dict from a size, such as the rows of a batch, to (FLOP per byte,
+    GFLOP/s). A line joins them in their order; the size stands once, below the lowest of its dots.
+    Both axes are logarithmic, and a power of ten has the same length on both.
+    """
+    look = dict(xlabel="FLOP per byte", ylabel="GFLOP/s", xscale="log", yscale="log")
+    ax = new_axes(8, 5, **look)
+    xs, ys = zip(*(dot for line in points.values() for dot in line.values()), strict=True)
+    xs += tuple(peak / rate for rate in bandwidths.values())
+    left, right = min(xs) / 8, max(xs) * 2.5
+    slowest = min(bandwidths.values())
+    bottom = min(slowest * left * 3, *ys) / 2.5
+    top = max(peak, *ys) * 2.5
+    wide, high = log10(right / left), log10(top / bottom)
+    more = 10 ** max(0, (SHAPE * high - wide) / 2)  # to the left, and to the right
+    left, right, bottom = left / more, right * more, bottom / 10 ** max(0, wide / SHAPE - high)
+    ax.plot([peak / max(bandwidths.values()), FAR * right], [peak, peak], color=BLACK, linewidth=2)
+    _label(ax, f"peak: {two_digits(peak)} GFLOP/s", (right, peak), (-4, 4), ha="right", va="bottom")
+    for name, rate in bandwidths.items():
+        colour = BLACK if rate == slowest else GREY
+        ax.plot([left / FAR, peak / rate], [left / FAR * rate, peak], color=colour, linewidth=2)
+        start = max(left, bottom / rate) * 1.15  # where the line comes into the picture
+        look = dict(rotation=45, rotation_mode="anchor", ha="left", va="bottom")
+        _label(ax, f"{name}: {two_digits(rate)} GB/s", (start, start * rate), (-2, 4), **look)
+    lowest = {}
+    for label, look in looks_of(points).items():
         look |= dict(markersize=8, linewidth=1.5, label=label, zorder=3)
-        ax.plot(*zip(*series[label].values(), strict=True), **look)
+        ax.plot(*zip(*points[label].values(), strict=True), **look)
+        for text, dot in points[label].items():
+            lowest[text] = min(lowest.get(text, dot), dot, key=lambda dot: dot[1])
     written = []
-    for text, (x, y) in _lowest(series):
+    for text, (x, y) in lowest.items():
         near = sum(x < 1.6 * u and 0.6 < y / v < 1.6 for u, v in written)
         written.append((x, y))
         _label(ax, text, (x, y), (0, -8 - 14 * near), ha="center", va="top")  # a line each
@@ -64,56 +72,19 @@ def plot_roofline(
     ax.set_ylim(bottom, top, auto=True)
     ax.set_aspect("equal", adjustable="datalim")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set(major_locator=LogLocator(), major_formatter="{x:,.12g}")
-        axis.set_minor_locator(NullLocator())
+        axis.set(major_locator=LogLocator(), minor_locator=NullLocator())
+        axis.set_major_formatter("{x:,.12g}")
     add_legend(ax, "above")
-    finish_axes(ax, "FLOP per byte", "GFLOP/s", sides=("left", "bottom"))
-    beside = [
-        f"{label} ({joined(map(str, line))})" if len(line) > 1 else label
-        for label, line in series.items()
-    ]
+    lines = [f"{label} ({joined(map(str, line))})" for label, line in points.items()]
     return with_alt(
         ax,
         "A roof over two logarithmic axes, FLOP per byte from left to right and GFLOP/s upwards: "
-        f"it rises with the bandwidth of {joined(slopes)}, and is flat at the peak. With it, the "
-        f"dots of {joined(beside)}.",
+        f"it rises with the bandwidth of {joined(bandwidths)}, and is flat at the peak. With it, "
+        f"the dots of {joined(lines)}.",
     )
-
-
-def _draw_roof(ax, peak, slopes, left, right, bottom):
-    """The flat part, and a slope for each bandwidth up to there, the slowest in black."""
-    ax.plot([peak / max(slopes.values()), FAR * right], [peak, peak], color=BLACK, linewidth=2)
-    _label(ax, f"peak: {two_digits(peak)} GFLOP/s", (right, peak), (-4, 4), ha="right", va="bottom")
-    for name, rate in slopes.items():
-        colour = BLACK if rate == min(slopes.values()) else GREY
-        ax.plot([left / FAR, peak / rate], [left / FAR * rate, peak], color=colour, linewidth=2)
-        start = max(left, bottom / rate) * 1.15  # where the line comes into the picture
-        look = dict(rotation=45, rotation_mode="anchor", ha="left", va="bottom")
-        _label(ax, f"{name}: {two_digits(rate)} GB/s", (start, start * rate), (-2, 4), **look)
 
 
 def _label(ax, text, at, offset, **look):
     """Write beside a place, on white where a line runs below the letters."""
     halo = [withStroke(linewidth=3, foreground="white")]
     write(ax, str(text), at, offset, path_effects=halo, zorder=4, **look)
-
-
-def _lowest(series):
-    """From left to right: the texts, each with the lowest of its dots at one place of the axis."""
-    places = {}
-    for line in series.values():
-        for text, (x, y) in line.items():
-            key = (text, float(f"{x:.2g}"))
-            places[key] = min(places.get(key, (x, y)), (x, y), key=lambda place: place[1])
-    return sorted(((text, at) for (text, _), at in places.items()), key=lambda item: item[1])
-
-
-def _fit(left, right, bottom, top, shape=1.75):
-    """Limits with these in them that give a picture `shape` times as wide as high."""
-    wide, high = log10(right / left), log10(top / bottom)
-    if wide < shape * high:
-        more = 10 ** ((shape * high - wide) / 2)
-        left, right = left / more, right * more
-    else:
-        bottom /= 10 ** (wide / shape - high)
-    return left, right, bottom, top

@@ -1,11 +1,11 @@
 """Pictures of speed-ups and other ratios of two times.
 
-Their axes are logarithmic: half and double are equally far from 1. Explained in notebook 05, the
-dates in notebook 04; statistics calls the picture of speed-ups with their intervals a forest
-plot.
+Their axes are logarithmic: half and double are equally far from 1. Explained in notebooks 04 and
+05; statistics calls the picture of speed-ups with their intervals a forest plot.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from math import inf, sqrt
 
 from matplotlib.axes import Axes
@@ -13,48 +13,42 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 
 from .axes import set_ratio_scale
 from .colours import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, colours_of
-from .style import add_legend, finish_axes, joined, new_axes, with_alt, write, write_beside
+from .style import add_legend, joined, label_rows, new_axes, with_alt, write, write_beside
 
-COLOUR_OF = {"faster": BLUE, "slower": RED, "as good as equal": GREEN}
-COLOUR_OF["no clear difference"] = GREY
+COLOUR_OF = {"faster": BLUE, "slower": RED, "as good as equal": GREEN, "no clear difference": GREY}
 
 Speedup = tuple[float, float, float, str]  # speed-up, both ends of its interval, verdict
 
 
-def plot_ratios(ratios: dict[str, Iterable[float]], title: str = "") -> Axes:
+def plot_ratios(ratios: dict[str, Sequence[float]], title: str = "") -> Axes:
     """Draw ratios of two times as dots, a row for each label; a line marks where both are equal.
 
-    `ratios` maps a label to numbers: the second time divided by the first. Above 1 the second
-    was slower.
+    `ratios` maps a label to numbers: the second time divided by the first.
     """
-    ax = new_axes(8, 1.1 + 0.55 * len(ratios))
+    xlabel = "\u2190 second faster      second time / first time      second slower \u2192"
+    ax = new_axes(8, 1.1 + 0.55 * len(ratios), xlabel=xlabel, title=title)
     ax.axvline(1, color=GREY, linewidth=1.5)
-    rows = {label: list(values) for label, values in ratios.items()}
-    for row, (label, colour) in enumerate(colours_of(rows, (BLUE, RED)).items()):
-        values = rows[label]
-        ax.plot(values, [row] * len(values), "o", color=colour, markersize=9, alpha=0.55)
-    farthest = _farthest(value for values in rows.values() for value in values)
+    for row, values in enumerate(ratios.values()):
+        look = dict(color=(BLUE, RED)[row % 2], markersize=9, alpha=0.55)
+        ax.plot(values, [row] * len(values), "o", **look)
+    farthest = _farthest(value for values in ratios.values() for value in values)
     set_ratio_scale(ax.xaxis, 1 / farthest, farthest)
-    ax.set_yticks(range(len(rows)), list(rows))
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    label = "\u2190 second faster      second time / first time      second slower \u2192"
-    finish_axes(ax, label, title=title)
+    label_rows(ax, ratios)
     name = f"{title}: ratios" if title else "Ratios"
     return with_alt(
         ax,
         f"{name} of two times as dots around a line at 1, on a logarithmic axis. "
-        f"The rows: {joined(rows)}.",
+        f"The rows: {joined(ratios)}.",
     )
 
 
 def plot_pairs(ratios: Sequence[float], low: float, high: float) -> Axes:
     """Draw the ratio of each round as a dot, and the interval of their median as a band.
 
-    The band reaches from `low` to `high`. The picture shows the middle eighty per cent of the
-    dots, or less where the band would else be too thin to be seen; all others are small triangles
-    at its edge.
+    The picture shows the middle eighty per cent of the dots, or less where the band from `low` to
+    `high` would else be too thin to be seen; all others are small triangles at its edge.
     """
-    ax = new_axes(9, 3)
+    ax = new_axes(9, 3, xlabel="round", ylabel="ratio of its two times")
     ordered, far = sorted(ratios), len(ratios) // 10
     middle, reach = sqrt(low * high), (high / low) ** 6
     bottom = min(max(ordered[far], middle / reach), low, 1) / 1.002
@@ -68,7 +62,6 @@ def plot_pairs(ratios: Sequence[float], low: float, high: float) -> Axes:
     ax.axhline(1, color=BLACK, linewidth=1.2, linestyle="--", zorder=4)
     set_ratio_scale(ax.yaxis, bottom, top)
     add_legend(ax, "above, right")
-    finish_axes(ax, "round", "ratio of its two times", sides=("left", "bottom"))
     return with_alt(
         ax,
         "The ratio of the two times of each round as a dot, round by round, on a logarithmic "
@@ -81,39 +74,40 @@ def plot_speedups(
     speedups: dict[str, Speedup],
     baseline: str,
     grey_zone: float,
-    launches: dict[str, Sequence[tuple[float, float, float]]] | None = None,
+    launches: Mapping[str, Sequence[tuple[float, float, float]]] = {},
 ) -> Axes:
     """Draw speed-ups over a baseline, whose own speed-up is 1, as dots with their intervals.
 
     `speedups` maps each label but the baseline's to (speed-up, low, high, verdict). The interval
     reaches from `low` to `high`, 0 and infinity where it has no bounds. The verdict is 'faster',
-    'slower', 'as good as equal' or 'no clear difference'. `baseline` is the baseline's label. A
-    grey band reaches from 1 / `grey_zone` to `grey_zone`: the noise floor and the smallest
-    effect. An interval that touches the band is neither faster nor slower.
+    'slower', 'as good as equal' or 'no clear difference'. A grey band reaches from 1 / `grey_zone`
+    to `grey_zone`: the noise floor and the smallest effect. An interval that touches the band is
+    neither faster nor slower.
 
-    `launches` maps each label to the (speed-up, low, high) of each launch, if there were several.
-    They are drawn below the interval that follows from them, as thin bars: how long these are
-    shows the scatter within a launch, and how far they lie apart that between launches.
+    `launches` maps each label to the (speed-up, low, high) of each launch, if there were several:
+    thin bars below the interval that follows from them.
     """
-    launches = launches or {}
     several = max(map(len, launches.values()), default=0)
-    ax = new_axes(8, 1.2 + (0.55 + 0.1 * several) * len(speedups))
-    shown = [numbers for *numbers, _ in speedups.values()]
-    shown += [numbers for bars in launches.values() for numbers in bars]
-    farthest = _farthest(number for numbers in shown for number in numbers)
+    xlabel = f"\u2190 slower      speed-up over {baseline}      faster \u2192"
+    ax = new_axes(8, 1.2 + (0.55 + 0.1 * several) * len(speedups), xlabel=xlabel)
     edge = min(grey_zone, 1e6)  # matplotlib cannot draw an infinite band
     ax.axvspan(1 / edge, edge, color="#EEEEEE", linewidth=0)
     ax.axvline(1, color=GREY, linewidth=1.5)
+    bars = []
     for row, (label, (*numbers, verdict)) in enumerate(speedups.items()):
-        _draw_interval(ax, row, numbers, farthest, COLOUR_OF[verdict], 3)
-        bars = launches.get(label, ())
-        for i, launch in enumerate(bars):  # one below the other, between its row and the next
-            _draw_interval(ax, row + 0.15 + 0.6 * i / len(bars), launch, farthest, BLACK, 1)
         write_beside(ax, 1, row, f"{numbers[0]:.2f}  {verdict}", 8, va="center")
+        bars.append((row, COLOUR_OF[verdict], 3, *numbers))
+        for i, launch in enumerate(launches.get(label, ())):  # between its row and the next
+            bars.append((row + 0.15 + 0.6 * i / several, BLACK, 1, *launch))
+    farthest = _farthest(number for *_, one, low, high in bars for number in (one, low, high))
+    for row, colour, width, speedup, low, high in bars:
+        ends = [max(low, 1 / farthest), min(high, farthest)]  # or the edge of the picture
+        ax.plot(ends, [row, row], color=colour, linewidth=width, solid_capstyle="butt")
+        ax.plot(speedup, row, "o", color=colour, markersize=3 * width)
     set_ratio_scale(ax.xaxis, 1 / farthest, farthest)
-    ax.set_yticks(range(len(speedups)), list(speedups))
-    ax.set_ylim(len(speedups) - (0.15 if several else 0.5), -0.3 if several else -0.5)
-    finish_axes(ax, f"\u2190 slower      speed-up over {baseline}      faster \u2192")
+    label_rows(ax, speedups)
+    if several:
+        ax.set_ylim(len(speedups) - 0.15, -0.3)
     return with_alt(
         ax,
         f"Speed-ups over {baseline} as dots with their intervals, on a logarithmic axis, around "
@@ -121,14 +115,6 @@ def plot_speedups(
         + ("Below each, its launches as thin bars. " if launches else "")
         + f"The rows, each with its verdict: {joined(speedups)}.",
     )
-
-
-def _draw_interval(ax, row, numbers, farthest, colour, width):
-    """A speed-up as a dot on a bar that reaches from end to end, or to the edge of the picture."""
-    speedup, low, high = numbers
-    ends = [max(low, 1 / farthest), min(high, farthest)]
-    ax.plot(ends, [row, row], color=colour, linewidth=width, solid_capstyle="butt")
-    ax.plot(speedup, row, "o", color=colour, markersize=3 * width)
 
 
 def plot_speedups_by_size(
@@ -139,20 +125,18 @@ def plot_speedups_by_size(
 ) -> Axes:
     """Draw speed-ups over the size: for each label a line, with its intervals as a band.
 
-    `sizes` are numbers above 0, the smallest first. `speedups` maps each label but the baseline's
-    to (speed-up, low, high, verdict) for each size, as `plot_speedups` takes them; `baseline` is
-    the baseline's label. A dot is filled where its verdict is clear. `crossings` are (label, size,
-    text): a dotted line in the label's colour, with the text beside it, shows where a candidate
-    becomes faster than the baseline, or slower.
+    `sizes` are numbers above 0, the smallest first. `speedups` maps a label to what
+    `plot_speedups` takes, for each size. A dot is filled where its verdict is clear. `crossings`
+    are (label, size, text), where a candidate becomes faster than the baseline, or slower: a
+    dotted line in the label's colour, with the text beside it.
     """
-    ax = new_axes(8, 4.5)
+    ax = new_axes(8, 4.5, xlabel="size", ylabel=f"speed-up over {baseline}")
     farthest = _farthest(n for line in speedups.values() for *numbers, _ in line for n in numbers)
     ax.axhline(1, color=GREY, linewidth=1.5)
     ax.set_xscale("log", base=2)
     colours = colours_of(speedups)
-    for label, line in speedups.items():
-        colour = colours[label]
-        middles, lows, highs, verdicts = zip(*line, strict=True)
+    for label, colour in colours.items():
+        middles, lows, highs, verdicts = zip(*speedups[label], strict=True)
         lows = [max(low, 1 / farthest) for low in lows]
         highs = [min(high, farthest) for high in highs]
         faces = [colour if verdict in ("faster", "slower") else "white" for verdict in verdicts]
@@ -166,7 +150,8 @@ def plot_speedups_by_size(
     ax.set_xticks(sizes, [f"{n:.15g}" for n in sizes])
     ax.xaxis.set_minor_locator(NullLocator())
     add_legend(ax, "inside")
-    finish_axes(ax, "size", f"speed-up over {baseline}")
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
     return with_alt(
         ax,
         f"Speed-ups over {baseline} at the sizes {joined(f'{n:.15g}' for n in sizes)}, both axes "
@@ -178,39 +163,30 @@ def plot_speedups_by_size(
 def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
     """Draw published speed-ups as dots over their dates; a line marks where nothing is gained.
 
-    `ratios` are (date, speed-up, label). The date is '2019', '2019-05' or '2019-05-17'. Above 1
-    the compiled program was the faster one. The label stands above or below the dot; '' for none.
+    `ratios` are (date, speed-up, label), such as ('2019-05-17', 1.2, ''). The label stands above or
+    below the dot.
     """
-    found = [(_year(date), ratio, label) for date, ratio, label in ratios]
-    ax = new_axes(9, 3.6)
+    dates, speedups, labels = zip(*ratios, strict=True)
+    years = [1 + date.fromisoformat(day).toordinal() / 365.2425 for day in dates]
+    ax = new_axes(9, 3.6, xlabel="date", ylabel="published speed-up")
     ax.axhline(1, color=GREY, linewidth=1.5)
-    for at, ratio, label in found:
-        colour = BLUE if ratio > 1 else RED if ratio < 1 else GREY
-        ax.plot(at, ratio, "o", color=colour, markersize=7, alpha=0.7)
-        points, va = (7, "bottom") if ratio > 1 else (-7, "top")  # away from the line
-        write(ax, label, (at, ratio), (0, points), ha="center", va=va)
-    farthest = _farthest(ratio for _, ratio, _ in found)
+    for year, speedup, label in zip(years, speedups, labels, strict=True):
+        colour = BLUE if speedup > 1 else RED if speedup < 1 else GREY
+        ax.plot(year, speedup, "o", color=colour, markersize=7, alpha=0.7)
+        points, va = (7, "bottom") if speedup > 1 else (-7, "top")  # away from the line
+        write(ax, label, (year, speedup), (0, points), ha="center", va=va)
+    farthest = _farthest(speedups)
     set_ratio_scale(ax.yaxis, 1 / farthest, farthest)
-    years = [at for at, _, _ in found]
     ax.set_xlim(min(years) - 0.3, max(years) + 0.3)
     ax.xaxis.set(major_locator=MaxNLocator(8, integer=True), major_formatter="{x:.0f}")
-    finish_axes(ax, "date", "published speed-up", sides=("left", "bottom"))
-    above, below = (sum(sign * ratio > sign for _, ratio, _ in found) for sign in (1, -1))
-    labels = [label for _, _, label in found if label]
+    above, below = (sum(sign * speedup > sign for speedup in speedups) for sign in (1, -1))
+    shown = [label for label in labels if label]
     return with_alt(
         ax,
-        f"{len(found)} published speed-ups as dots over the years {int(min(years))} to "
-        f"{int(max(years))}, on a logarithmic axis: {above} above the line at 1, {below} below. "
-        + (f"Labelled: {joined(labels)}." if labels else ""),
+        f"{len(dates)} published speed-ups as dots over the years {min(dates)[:4]} to "
+        f"{max(dates)[:4]}, on a logarithmic axis: {above} above the line at 1, {below} below. "
+        + (f"Labelled: {joined(shown)}." if shown else ""),
     )
-
-
-def _year(date):
-    """A date as a year with its fraction: the middle of the year, the month or the day."""
-    year, month, day, *_ = [*map(int, str(date).split("-")), None, None]
-    if month is None:
-        return year + 0.5
-    return year + (month - 1 + (0.5 if day is None else (day - 0.5) / 31)) / 12
 
 
 def _farthest(ratios):

@@ -1,14 +1,14 @@
 """What all pictures share: the figure with its text, legends, the look of axes.
 
-A picture has a white ground of its own, so that it is readable in a dark notebook too. It says in
-a sentence or two what it shows, for readers who cannot see it. The sentence has no figure that
-was measured: it must be the same at every run.
+A picture has a white ground of its own, so that it is readable in a dark notebook too. For readers
+who cannot see it, a sentence or two say what it shows, the same at every run: they have no figure
+that was measured.
 """
 
 import os
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from io import BytesIO
 
@@ -18,6 +18,16 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from PIL import Image
 
+STYLE = {
+    "axes.axisbelow": True,
+    "axes.labelsize": 12,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 13,
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 72,
+    "figure.facecolor": "white",
+}
 LEGENDS = {  # where a legend is -> what matplotlib wants to hear
     "inside": {},
     "beside": dict(loc="upper left", bbox_to_anchor=(1, 0.95)),
@@ -35,17 +45,20 @@ class Picture(Figure):
         printer.text(self.alt)
 
 
-def new_axes(width: float, height: float) -> Axes:
-    """The Axes of a new figure, `width` by `height` inches; sharp in a notebook."""
-    return new_panels(width, height, 1)[0]
+def new_axes(width: float, height: float, **look) -> Axes:
+    """The Axes of a new figure, `width` by `height` inches; `look` is what they are set to."""
+    return new_panels(width, height, 1, **look)[0]
 
 
-def new_panels(width: float, height: float, panels: int) -> list[Axes]:
+def new_panels(width: float, height: float, panels: int, **look) -> list[Axes]:
     """The same with several Axes side by side, which have one vertical axis."""
     _prepare_notebook()
-    look = dict(figsize=(width, height), dpi=72, facecolor="white", layout="constrained")
-    look |= dict(sharey=True, squeeze=False, subplot_kw=dict(axisbelow=True))
-    return list(plt.subplots(1, panels, FigureClass=Picture, **look)[1][0])
+    with plt.rc_context(STYLE):
+        figure = plt.figure(figsize=(width, height), FigureClass=Picture)
+        axes = figure.subplots(1, panels, sharey=True, squeeze=False, subplot_kw=look)[0]
+    for ax in axes:
+        ax.tick_params(labelsize=12)
+    return list(axes)
 
 
 def with_alt(ax: Axes, text: str) -> Axes:
@@ -65,11 +78,7 @@ def joined(words: Iterable[str]) -> str:
 
 def _prepare_notebook():
     """Ask IPython for PNG at twice the density, with the alternative text."""
-    if "IPython" not in sys.modules:
-        return
-    from IPython import get_ipython
-
-    shell = get_ipython()
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None:
         return  # outside a notebook there is nothing to prepare
     from matplotlib_inline.backend_inline import set_matplotlib_formats
@@ -80,10 +89,8 @@ def _prepare_notebook():
 
     def png(picture):
         data, shown = draw(picture)
-        data = smaller(data)
-        inches = picture.get_size_inches()
-        size = [round(float(side) * picture.dpi, 2) for side in inches]
-        return data, shown | {"alt": picture.alt, "figure": size}
+        size = [round(float(side) * picture.dpi, 2) for side in picture.get_size_inches()]
+        return smaller(data), shown | {"alt": picture.alt, "figure": size}
 
     def html(picture):
         data, shown = png(picture)
@@ -123,20 +130,12 @@ def add_legend(ax: Axes, where: str, *entries: Iterable, **look) -> None:
     ax.legend(*entries, fontsize=12, frameon=False, **LEGENDS[where], **look)
 
 
-def finish_axes(
-    ax: Axes,
-    xlabel: str = "",
-    ylabel: str = "",
-    *,
-    title: str = "",
-    sides: Collection[str] = ("bottom",),
+def label_rows(
+    ax: Axes, labels: Collection[str], rows: Sequence[float] | None = None, room: float = 0.5
 ) -> None:
-    """Label the axes, and keep of the frame only the `sides` that carry a scale."""
-    ax.set_title(title, fontsize=13)
-    ax.set_xlabel(xlabel, fontsize=12)
-    ax.set_ylabel(ylabel, fontsize=12)
-    for side, spine in ax.spines.items():
-        spine.set_visible(side in sides)
-    ax.tick_params(labelsize=12)
-    if "left" not in sides:
-        ax.tick_params(axis="y", length=0)
+    """Count rows downwards, with `room` beyond the first and the last, and label each."""
+    rows = range(len(labels)) if rows is None else rows
+    ax.set_yticks(rows, list(labels))
+    ax.set_ylim(rows[-1] + room, -room)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)

@@ -11,75 +11,66 @@ from statistics import fmean, median
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from ..tables import unit_for
+from ..tables import seconds, unit_for
 from .axes import around, in_seconds, set_linear_scale, set_log_scale
 from .colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, colours_of, looks_of
 from .speedups import COLOUR_OF
-from .style import add_legend, finish_axes, joined, new_axes, with_alt, write_beside
+from .style import add_legend, joined, label_rows, new_axes, with_alt, write_beside
 
 LOOK_OF = {"eager": dict(color=BLACK, markerfacecolor="white", markeredgewidth=2)}  # of a dot
 LOOK_OF |= {verdict: dict(color=colour) for verdict, colour in ({"": BLACK} | COLOUR_OF).items()}
 
 
 def plot_times(times: dict[str, float]) -> Axes:
-    """Draw times as bars; the longest bar is the longest time. `times` maps labels to seconds."""
-    ax = new_axes(8, 0.9 + 0.45 * len(times))
-    labels = list(times)
+    """Draw times as bars. `times` maps labels to seconds."""
     unit, factor = unit_for(max(times.values()))
-    ax.barh(labels, [times[label] * factor for label in labels], color=BLUE, height=0.6)
-    ax.invert_yaxis()
-    finish_axes(ax, f"time in {unit}")
-    return with_alt(ax, f"Times, as bars from a common start: {joined(labels)}.")
+    ax = new_axes(8, 0.9 + 0.45 * len(times), xlabel=f"time in {unit}")
+    ax.barh(range(len(times)), [time * factor for time in times.values()], color=BLUE, height=0.6)
+    label_rows(ax, times, room=0.28 + 0.05 * len(times))
+    return with_alt(ax, f"Times, as bars from a common start: {joined(times)}.")
 
 
-def plot_grouped_times(
-    groups: dict[str, dict[str, tuple[float, str]]], xlabel: str = "time a call"
-) -> Axes:
+def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]], xlabel: str) -> Axes:
     """Draw the times of several ways to compute the same as dots, a row for each, in groups.
 
     `groups` maps the name of a group to a dict from ways to (seconds, verdict). The first way of a
-    group is its eager one: its dot is hollow, its verdict '', and a dotted line leads from it
-    through the rows of its group. The dots of the others have the colour of their verdict:
-    'faster', 'slower', 'as good as equal' or 'no clear difference'. Where all verdicts of a group
-    are '', nothing is compared, and the dots are black.
+    group is its eager one, with '': a hollow dot, from which a dotted line leads through the rows
+    of its group. The dots of the others have the colour of their verdict, as in `plot_speedups`.
+    Where all verdicts of a group are '', nothing is compared, and the dots are black.
     """
     gap, height = 0.35, 0.27  # between two groups, in rows; of a row, in inches
     rows = sum(map(len, groups.values())) + gap * (len(groups) - 1)
-    ax = new_axes(9, 0.95 + height * rows)
-    place = 0.0
-    names, places, ways, times, dots = [], [], [], [], {}
+    ax = new_axes(9, 0.95 + height * rows, xlabel=xlabel)
+    place, names, places, dots = 0.0, [], [], {}
     for name, group in groups.items():
-        if place:
+        if places:
             place += gap
             # through the labels and the times, too; the layout must not make room for it
             line = ax.axhline(place - (1 + gap) / 2, -9, 9, color="#CCCCCC", linewidth=1)
             line.set(clip_on=False, in_layout=False)
-        names.append((place, name))
-        first = next(iter(group)) if any(verdict for _, verdict in group.values()) else None
-        if first is not None:
-            ends = [place, place + len(group) - 0.6]
-            ax.plot([group[first][0]] * 2, ends, ":", color=BLACK, linewidth=1.5)
-        for way, (time, verdict) in group.items():
-            kind = "eager" if way == first else verdict
+        names.append(write_beside(ax, 0, place, name, 0, fontweight="bold"))
+        compared = any(verdict for _, verdict in group.values())
+        for number, (time, verdict) in enumerate(group.values()):
+            kind = verdict
+            if compared and not number:
+                kind, ends = "eager", [place, place + len(group) - 0.6]
+                ax.plot([time, time], ends, ":", color=BLACK, linewidth=1.5)
             (dots[kind],) = ax.plot(time, place, "o", markersize=8, zorder=3, **LOOK_OF[kind])
-            write_beside(ax, 1, place, _three_digits(time), 8)
+            write_beside(ax, 1, place, seconds(time, digits=3), 8)
             places.append(place)
-            ways.append(way)
-            times.append(time)
             place += 1
-    set_log_scale(ax.xaxis, *around(times), text_of=in_seconds)
-    ax.set_yticks(places, ways)
-    ax.set_ylim(place - 0.4, -0.6)
+    set_log_scale(ax.xaxis, *around(ax.dataLim.intervalx), text_of=in_seconds)
+    label_rows(ax, [way for group in groups.values() for way in group], places, room=0.6)
     ax.grid(axis="y", color="#EEEEEE")
-    finish_axes(ax, xlabel)
-    _write_names(ax, names)
+    # the names of the groups stand in a column of their own, left of the labels of the rows
+    columns = [names, ax.get_yticklabels()]
+    widths = [max(text.get_window_extent().width for text in column) for column in columns]
+    for text in names:
+        text.set_position((-sum(widths) - 24, 0))  # in points: a new figure has 72 dots an inch
     if kinds := [kind for kind in LOOK_OF if kind and kind in dots]:
         handles = [dots[kind] for kind in kinds]
         add_legend(ax, "above, right", handles, kinds, handletextpad=0, columnspacing=1)
-    shown = []
-    for name, group in groups.items():
-        comma = "; " if any("," in way for way in group) else ", "
-        shown.append(f"{name} ({comma.join(group)})")
+    shown = [f"{name} ({', '.join(group)})" for name, group in groups.items()]
     return with_alt(
         ax,
         f"{xlabel.capitalize()}: a dot in a row for each way, with the time beside it, in groups, "
@@ -87,22 +78,6 @@ def plot_grouped_times(
         "line leads from it through the rows of its group; the colours of the others are their "
         f"verdicts. Shown: {', '.join(shown)}.",
     )
-
-
-def _three_digits(time):
-    """A time with three digits and a fitting unit: 56.1 µs."""
-    time = float(f"{time:.3g}")  # first, since 999.9 µs become 1.00 ms
-    unit, factor = unit_for(time)
-    return f"{time * factor:,.{max(0, 2 - floor(log10(time * factor)))}f} {unit}"
-
-
-def _write_names(ax, names):
-    """Write the names of groups in a column of their own, left of the labels of the rows."""
-    texts = [write_beside(ax, 0, row, name, 0, fontweight="bold") for row, name in names]
-    columns = [texts, ax.get_yticklabels()]
-    widths = [max(text.get_window_extent().width for text in column) for column in columns]
-    for text in texts:
-        text.set_position((-sum(widths) - 24, 0))  # in points: a new figure has 72 dots an inch
 
 
 def plot_scatter(
@@ -116,31 +91,31 @@ def plot_scatter(
 ) -> Axes:
     """Draw points (x, y) of several labels, each with its own colour and shape.
 
-    `points` maps a label to its points, numbers above 0; a label without points is left out. Both
-    axes are logarithmic, or without `log` linear. With `diagonal`, a short text such as 'equal',
-    both axes are the same, and a line with this text marks where x is y. With `paths`, thin lines
-    lead from the first point of a label, which is hollow, to each of its others; a point that is
-    alone is filled.
+    `points` maps a label to its points, numbers above 0. Both axes are logarithmic, or without
+    `log` linear. With `diagonal`, a short text such as 'equal', both axes are the same, and a line
+    with this text marks where x is y. With `paths`, thin lines lead from the first point of a
+    label, which is hollow, to each of its others; a point that is alone is filled.
     """
-    points = {label: list(dots) for label, dots in points.items()}
-    points = {label: dots for label, dots in points.items() if dots}
-    ax = new_axes(*((6.5, 5) if diagonal else (8, 4.5)))
+    width, height = (6.5, 5) if diagonal else (8, 4.5)
+    ax = new_axes(width, height, xlabel=xlabel, ylabel=ylabel)
     for label, look in looks_of(points).items():
-        dots = points[label]
+        dots = list(points[label])
         look |= dict(markersize=8 if paths else 6, linestyle="")
         look["zorder"] = 3 + 1 / len(dots)  # or a large cloud would hide a small one
         if paths and len(dots) > 1:
-            dots = _draw_paths(ax, dots, look)
+            first, *dots = dots
+            for dot in dots:
+                ax.plot(*zip(first, dot, strict=True), color=look["color"], linewidth=1)
+            ax.plot(*first, markerfacecolor="white", markeredgewidth=1.5, **look)
         ax.plot(*zip(*dots, strict=True), label=label, alpha=1 if paths else 0.55, **look)
-    across, upwards = zip(*(dot for dots in points.values() for dot in dots), strict=True)
-    for axis, values in ((ax.xaxis, across), (ax.yaxis, upwards)):
-        values = across + upwards if diagonal else values
+    limits = [ax.dataLim.intervalx, ax.dataLim.intervaly]
+    for axis, values in zip((ax.xaxis, ax.yaxis), limits, strict=True):
+        values = [*limits[0], *limits[1]] if diagonal else values
         set_log_scale(axis, *around(values)) if log else set_linear_scale(axis, values)
     if diagonal:
         ax.axline((1, 1), (2, 2), color=GREY, linewidth=1.5)
         write_beside(ax, 1, ax.get_ylim()[1], diagonal, 6)  # where the line ends: no point is there
     add_legend(ax, "beside", handletextpad=0)
-    finish_axes(ax, xlabel, ylabel, sides=("left", "bottom"))
     kind = "logarithmic axes" if log else "axes"
     line = f" A straight line marks where both are the same: {diagonal}." if diagonal else ""
     star = " Thin lines lead from a label's first point, hollow, to its others." if paths else ""
@@ -151,40 +126,27 @@ def plot_scatter(
     )
 
 
-def _draw_paths(ax, dots, look):
-    """Draw thin lines from the first dot, which is hollow, to each of the others; returns these."""
-    first, *others = dots
-    for dot in others:
-        ax.plot(*zip(first, dot, strict=True), color=look["color"], linewidth=1)
-    ax.plot(*first, markerfacecolor="white", markeredgewidth=1.5, **look)
-    return others
-
-
 def plot_latencies(times: Mapping[str, Mapping[str, float]], rows: Sequence[str]) -> Axes:
     """Draw how long things take that differ by powers of ten: a row for each, a mark a source.
 
     `times` maps a source, such as 'measured here', to a dict from things to seconds. `rows` are
     the things to show, from the top to the bottom; not every source must have each. The marks of
-    the first source are filled, those of the others hollow. The axis is logarithmic, with a line
-    at each power of ten.
+    the first source are filled, those of the others hollow.
     """
     ax = new_axes(9, 0.9 + 0.28 * len(rows))
-    shown, looks = [], looks_of(times, (BLUE, ORANGE, RED, GREEN, PURPLE))
-    for number, (source, look) in enumerate(looks.items()):
+    for number, (source, look) in enumerate(looks_of(times, (BLUE, ORANGE, RED)).items()):
         places = [at for at, thing in enumerate(rows) if thing in times[source]]
         found = [times[source][rows[at]] for at in places]
-        shown += found
         look |= dict(markersize=8, markeredgewidth=2, linestyle="", zorder=3, label=source)
         ax.plot(found, places, markerfacecolor="none" if number else look["color"], **look)
-    low, high = floor(log10(min(shown))), ceil(log10(max(shown)))
+    shortest, longest = ax.dataLim.intervalx
+    low, high = floor(log10(shortest)), ceil(log10(longest))
     powers = [10.0**power for power in range(low, high + 1)]
     set_log_scale(ax.xaxis, powers[0] / 1.5, powers[-1] * 1.5, powers[::2], in_seconds)
     ax.set_xticks(powers[1::2], [""] * len(powers[1::2]), minor=True)
-    ax.set_yticks(range(len(rows)), rows)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
+    label_rows(ax, rows, room=0.6)
     ax.grid(which="both", color="#DDDDDD")
     add_legend(ax, "above, right", handletextpad=0, columnspacing=1)
-    finish_axes(ax)
     return with_alt(
         ax,
         "Times as marks in a row for each thing, on a logarithmic axis, with a shape and a colour "
@@ -201,29 +163,26 @@ def plot_shares(
     """Draw what each time is made of as a bar in pieces, and a line for the least possible time.
 
     `shares` maps a label to a dict from parts to seconds; all have the same parts, in one order.
-    `limit` is the least possible time in seconds. With `xlabel`, such as 'MiB a device', they are
-    no times, and drawn as they are.
+    `limit` is the least possible time. With `xlabel`, such as 'MiB a device', they are no times.
     """
-    ax = new_axes(9, 1.5 + 0.5 * len(shares))
-    labels = list(shares)
     whole = max(sum(parts.values()) for parts in shares.values())
-    unit, factor = (xlabel, 1) if xlabel else unit_for(whole)
-    left = [0.0] * len(labels)
+    unit, factor = ("", 1) if xlabel else unit_for(whole)
+    ax = new_axes(9, 1.5 + 0.5 * len(shares), xlabel=xlabel or f"{unit} a call")
+    left = [0.0] * len(shares)
     parts = next(iter(shares.values()))
     for part, colour in colours_of(parts, (BLUE, ORANGE, SKY, GREEN, PURPLE)).items():
-        pieces = [shares[label][part] * factor for label in labels]
-        ax.barh(labels, pieces, left=left, color=colour, height=0.6, label=part)
+        pieces = [share[part] * factor for share in shares.values()]
+        ax.barh(range(len(shares)), pieces, left=left, color=colour, height=0.6, label=part)
         left = [a + b for a, b in zip(left, pieces, strict=True)]
     if limit is not None:
         ax.axvline(limit * factor, color=RED, linewidth=2, linestyle="--", label=limit_label)
-    ax.invert_yaxis()
+    label_rows(ax, shares, room=0.28 + 0.05 * len(shares))
     add_legend(ax, "above")
-    finish_axes(ax, xlabel or f"{unit} a call")
     line = f" A dashed line marks {limit_label}." if limit is not None else ""
     title = f"{xlabel}, and what they are" if xlabel else "What the time of a call is"
     return with_alt(
         ax,
-        f"{title} made of, as bars in pieces. The bars: {joined(labels)}. "
+        f"{title} made of, as bars in pieces. The bars: {joined(shares)}. "
         f"The pieces, from the left: {joined(parts)}.{line}",
     )
 
@@ -231,23 +190,20 @@ def plot_shares(
 def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -> Axes:
     """Draw the time of each block of calls over the moment at which the block began.
 
-    `blocks` maps a label to (moments, times), both in seconds and in the order of measuring. Each
-    label is written above its blocks.
+    `blocks` maps a label to (moments, times), both in seconds and in the order of measuring.
     """
-    ax = new_axes(9, 3.5)
     start = min(moments[0] for moments, _ in blocks.values())
     unit, factor = unit_for(median(time for _, times in blocks.values() for time in times))
+    ax = new_axes(9, 3.5, xlabel="seconds since the start", ylabel=f"{unit} a call", yscale="log")
     for label, colour in colours_of(blocks, (BLUE, RED)).items():
         moments, times = blocks[label]
-        seconds = [moment - start for moment in moments]
-        values = [time * factor for time in times]
-        ax.plot(seconds, values, ".", color=colour, markersize=3, alpha=0.5)
-        middle = (seconds[0] + seconds[-1]) / 2
+        moments = [moment - start for moment in moments]
+        times = [time * factor for time in times]
+        ax.plot(moments, times, ".", color=colour, markersize=3, alpha=0.5)
+        middle = (moments[0] + moments[-1]) / 2
         ax.text(middle, 1.01, label, transform=ax.get_xaxis_transform(), ha="center", fontsize=12)
-    ax.set_yscale("log")
-    ax.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}")
-    ax.yaxis.set_minor_locator(NullLocator())
-    finish_axes(ax, "seconds since the start", f"{unit} a call", sides=("left", "bottom"))
+    ax.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), minor_locator=NullLocator())
+    ax.yaxis.set_major_formatter("{x:g}")
     return with_alt(
         ax,
         "The time of each block of calls as a dot over the moment of measuring, on a logarithmic "
@@ -258,11 +214,10 @@ def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -
 def plot_distribution(times: Sequence[float]) -> Axes:
     """Draw how often each time, in seconds, was measured, with the median and the mean.
 
-    The axis is logarithmic. The longest five per cent are left out of the picture, but not of the
-    mean.
+    The longest five per cent are left out of the picture, but not of the mean.
     """
-    ax = new_axes(8, 3)
     unit, factor = unit_for(median(times))
+    ax = new_axes(8, 3, xlabel=f"{unit} a call", ylabel="blocks")
     values = sorted(time * factor for time in times)
     middle, mean = median(values), fmean(values)
     shown = values[: len(values) - len(values) // 20]
@@ -273,10 +228,8 @@ def plot_distribution(times: Sequence[float]) -> Axes:
     ax.axvline(mean, color=RED, linestyle="--", linewidth=2, label="mean")
     ax.set(xscale="log", xlim=(low, high))
     locator = LogLocator(subs=(1, 2, 5)) if high > 4 * low else MaxNLocator(8)
-    ax.xaxis.set(major_locator=locator, major_formatter="{x:g}")
-    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set(major_locator=locator, minor_locator=NullLocator(), major_formatter="{x:g}")
     add_legend(ax, "inside")
-    finish_axes(ax, f"{unit} a call", "blocks", sides=("left", "bottom"))
     return with_alt(
         ax,
         "How many blocks of calls took how long, as bars over a logarithmic axis of time, with "
@@ -288,20 +241,16 @@ def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
     """Draw the total time over the number of calls.
 
     `costs` maps a label to (price, time of a call), in seconds. The first is the one that the
-    others must overtake; its price must be 0, so subtract it from all if it has one. The picture
-    reaches to twice the last crossing or, if there is no crossing, to where the first has cost
-    twice the highest price.
+    others must overtake; its price is 0. The picture reaches to twice the last crossing or, if
+    there is no crossing, to where the first has cost twice the highest price.
     """
-    ax = new_axes(8, 3.5)
     first, *others = costs
-    price, base = costs[first]
-    if price:
-        raise ValueError(f"the first's price must be 0, not {price!r}: subtract it from all")
+    base = costs[first][1]
     crossings = {label: p / (base - each) for label, (p, each) in costs.items() if each < base}
     highest = max(price for price, _ in costs.values())
     calls = 2 * max(crossings.values(), default=highest / base)
-    end = max(price + each * calls for price, each in costs.values())
-    unit, factor = unit_for(end)
+    unit, factor = unit_for(max(price + each * calls for price, each in costs.values()))
+    ax = new_axes(8, 3.5, xlabel="calls", ylabel=f"total time in {unit}")
     colours = {first: BLACK} | colours_of(others, (BLUE, RED, ORANGE, GREEN, PURPLE, SKY))
     for label, (price, each) in costs.items():
         line = [price * factor, (price + each * calls) * factor]
@@ -311,7 +260,6 @@ def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
     ax.set(xlim=(0, calls), ylim=(0, None))
     add_legend(ax, "inside")
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    finish_axes(ax, "calls", f"total time in {unit}", sides=("left", "bottom"))
     return with_alt(
         ax,
         f"The total time over the number of calls, as straight lines. {first} starts at zero; "

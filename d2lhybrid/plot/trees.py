@@ -6,7 +6,6 @@ Explained in notebook 02.
 import ast
 import textwrap
 from collections.abc import Collection
-from copy import copy
 
 from matplotlib.axes import Axes
 
@@ -14,59 +13,52 @@ from .colours import BLUE_BOX, GREY, ORANGE_BOX
 from .style import joined, new_axes, with_alt
 
 LETTER, SPACE, LEVEL = 0.11, 0.35, 0.75  # inches: a letter's width, between nodes, between levels
-LEFT_OUT = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
 
 
-def plot_tree(
-    programs: str | ast.AST | dict[str, str | ast.AST], marked: Collection[str] = ()
-) -> Axes:
-    """Draw the syntax tree of a program; several programs side by side.
+def plot_tree(programs: str | dict[str, str], marked: Collection[str] = ()) -> Axes:
+    """Draw the syntax tree of a program, a text; several programs side by side.
 
-    A program is a text or a node of `ast`; a dict maps titles to programs. A node reads as it
-    stands in the program: `Assign e`, `Call add`, `+`, `Name a`, `1`. `marked` are texts of parts,
-    such as 'add(1, 2)': these parts are orange, with all that is below them.
+    A dict maps titles to programs. A node reads as it stands in the program where that is short:
+    `Assign e`, `Call add`, `+`, `Name a`, `1`. `marked` are texts of parts, such as 'add(1, 2)':
+    these parts are orange, with all that is below them.
     """
-    if not isinstance(programs, dict):
+    if isinstance(programs, str):
         programs = {"": programs}
     marked = {ast.unparse(_tree_of(text)) for text in marked}
     trees = {title: _Drawn(_tree_of(program), marked) for title, program in programs.items()}
     depth = max(tree.depth for tree in trees.values())
-    width = sum(max(tree.width, LETTER * len(title)) + 2 * SPACE for title, tree in trees.items())
+    rooms = [max(tree.width, LETTER * len(title)) for title, tree in trees.items()]
+    width = sum(rooms) + 2 * SPACE * len(rooms)
     ax = new_axes(width, LEVEL * (depth + 0.55 * any(trees)))
     left = SPACE / 2
-    for title, tree in trees.items():
-        room = max(tree.width, LETTER * len(title))
+    for (title, tree), room in zip(trees.items(), rooms, strict=True):
         ax.text(left + room / 2, 0.6, title, fontsize=13, fontweight="bold", ha="center")
         tree.draw(ax, left + (room - tree.width) / 2)
         left += room + 2 * SPACE
     top = 1 if any(trees) else 0.45
     ax.set(xlim=(-SPACE / 2, width - SPACE / 2), ylim=(-depth + 0.55, top))
     ax.axis("off")
-    titles = {title: f"{title}: " if title else "" for title in trees}
-    parts = [titles[title] + tree.described() for title, tree in trees.items()]
+    parts = [(title and f"{title}: ") + tree.described() for title, tree in trees.items()]
     orange = f" Marked in orange: {joined(sorted(marked))}." if marked else ""
     return with_alt(ax, f"Syntax tree{'s' * (len(trees) > 1)}. {' '.join(parts)}{orange}")
 
 
 def _tree_of(program):
-    """The node to begin with: a single statement stands for itself, an expression for its value."""
-    if isinstance(program, str):
-        program = ast.parse(textwrap.dedent(program))
-    if isinstance(program, ast.Module) and len(program.body) == 1:
-        program = program.body[0]
-    return program.value if isinstance(program, ast.Expr) else program
+    """The node to begin with: a single statement stands for itself."""
+    tree = ast.parse(textwrap.dedent(program))
+    return tree.body[0] if len(tree.body) == 1 else tree
 
 
 class _Drawn:
     """A node with what is below it, and the room that they take."""
 
     def __init__(self, node, marked, is_marked=False):
+        node = node.value if isinstance(node, ast.Expr) else node
         self.label, below = _read(node)
         self.is_marked = is_marked or ast.unparse(node) in marked
-        self.children = [_Drawn(_tree_of(child), marked, self.is_marked) for child in below]
+        self.children = [_Drawn(child, marked, self.is_marked) for child in below]
         self.depth = 1 + max((child.depth for child in self.children), default=0)
-        self.below = sum(child.width for child in self.children)
-        self.below += SPACE * max(0, len(self.children) - 1)
+        self.below = sum(child.width + SPACE for child in self.children) - SPACE
         self.width = max(LETTER * len(self.label) + 0.25, self.below)
 
     def draw(self, ax, left, level=0):
@@ -89,8 +81,7 @@ class _Drawn:
 
 def _read(node):
     """How a node reads, and the nodes that are drawn below it."""
-    kind = type(node).__name__
-    below = [child for child in ast.iter_child_nodes(node) if not isinstance(child, LEFT_OUT)]
+    below = [n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr_context)]
     match node:
         case ast.Constant():
             return repr(node.value), []
@@ -100,19 +91,7 @@ def _read(node):
             return f"Assign {name}", [node.value]
         case ast.Call(ast.Name(name)):
             return f"Call {name}", below[1:]
-        case ast.Attribute():
-            return f"Attribute {node.attr}", below
-        case ast.FunctionDef():
-            return f"def {node.name}({ast.unparse(node.args)})", node.body
-        case ast.BinOp() | ast.UnaryOp() | ast.Compare(ops=[_]):
-            return _sign(node), below
-        case ast.BoolOp():
-            return type(node.op).__name__.lower(), below
-    return kind, below
-
-
-def _sign(node):
-    """An operation's sign as Python writes it."""
-    bare, a = copy(node), ast.Name("a")
-    vars(bare).update(left=a, right=a, operand=a, comparators=[a])  # each sort has some of them
-    return ast.unparse(bare).strip("a ")
+        case ast.BinOp():
+            alone = ast.BinOp(ast.Name("a"), node.op, ast.Name("a"))
+            return ast.unparse(alone).strip("a "), [node.left, node.right]
+    return type(node).__name__, below

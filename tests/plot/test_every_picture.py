@@ -37,9 +37,10 @@ EXAMPLES = {
     "plot_grouped_times": lambda draw, k: draw(
         {
             "A": {"eager": (2e-6 * k, ""), "graph": (3e-6, "slower" if k < 2 else "faster")},
-            "B": {"x, eager": (1e-3, ""), "x, graph": (5e-4 / k, "faster"), "y": (0.1 * k, "")},
+            "B": {"x eager": (1e-3, ""), "x graph": (5e-4 / k, "faster"), "y": (0.1 * k, "")},
             "C": {"alone": (1e-5, "")},
-        }
+        },
+        "time a call",
     ),
     "plot_lanes": lambda draw, k: draw(
         {
@@ -65,13 +66,13 @@ EXAMPLES = {
     "plot_pairs": lambda draw, k: draw([1.0, 1.1, 0.9 / k] * 10, 0.95 / k, 1.05),
     "plot_pipeline": lambda draw, k: draw({"graph + guards": "what is computed", "C": ""}),
     "plot_published": lambda draw, k: draw(
-        [("2019-05", 1.89, "a"), ("2020", 1, ""), ("2021", 0.9, "")]
+        [("2019-05-16", 1.89, "a"), ("2020-07-01", 1, ""), ("2021-06-30", 0.9, "")]
     ),
     "plot_ratios": lambda draw, k: draw({"published": [1.89], "same": [1.01 * k]}),
     "plot_roofline": lambda draw, k: draw(
         100 * k,
         {"cache": 90, "memory": 10 * k},
-        {"ours": {1: (0.5, 4 * k), 16: (7, 50)}, "a sum": (0.25, 2)},
+        {"ours": {1: (0.5, 4 * k), 16: (7, 50)}, "a sum": {1: (0.25, 2)}},
     ),
     "plot_scatter": lambda draw, k: draw(
         {"a": [(1 * k, 5), (20, 300)], "b": [(2, 9 * k)]},
@@ -100,7 +101,7 @@ ALT = {
     "Dotted lines mark sizes, as far as they are known.",
     "plot_data_flow": "Data flow, one: 1 and 2 flow into + (e); e flows into print. "
     "Data flow, two: 3 (f) stands alone.",
-    "plot_grouped_times": "Shown: A (eager, graph), B (x, eager; x, graph; y), C (alone).",
+    "plot_grouped_times": "Shown: A (eager, graph), B (x eager, x graph, y), C (alone).",
     "plot_lanes": "Bars over time, a row for each lane, on one scale. alone: worker 1. On them: "
     "A and B. both: worker 1 and worker 2. On them: A, B and done.",
     "plot_latencies": "source: here and the book. The rows, from the top: a call and start.",
@@ -113,7 +114,7 @@ ALT = {
     "plot_published": "3 published speed-ups as dots over the years 2019 to 2021, on a "
     "logarithmic axis: 1 above the line at 1, 1 below. Labelled: a.",
     "plot_roofline": "it rises with the bandwidth of cache and memory, and is flat at the peak. "
-    "With it, the dots of ours (1 and 16) and a sum.",
+    "With it, the dots of ours (1 and 16) and a sum (1).",
     "plot_scatter": "calls from left to right, time upwards. A straight line marks where both are "
     "the same: equal. Thin lines lead from a label's first point, hollow, to its others. "
     "Shown: a and b.",

@@ -78,14 +78,6 @@ def test_a_graph_can_be_given_as_it_is():
     assert arrows(ax) == {(place_of(ax, "x"), place_of(ax, "relu"))}
 
 
-def test_what_has_a_flow_is_drawn_beside_a_text():
-    class Thing:
-        flow = staticmethod(small_flow)
-
-    ax = plot_data_flow({"thing": Thing(), "text": "print(1)"})
-    assert sorted(texts(ax)) == ["1", "h", "print", "relu", "text", "thing", "x"]
-
-
 def test_a_graph_is_drawn_as_its_data_flow():
     ax = plot_data_flow(trace(lambda a, b: (a + b) * a, 1, 2))
     assert texts(ax) == ["a", "b", "+", "v1", "*", "v2"]

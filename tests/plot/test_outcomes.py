@@ -53,14 +53,7 @@ def test_outcomes_are_cells_in_the_colours_of_their_words():
     assert row_labels(ax) == list(outcomes)
     assert list(ax.get_yticks()) == [0, 1, 2.5]
     assert ax.get_ylim() == (3, -0.5)
-    assert not any(spine.get_visible() for spine in ax.spines.values())
-
-
-def test_outcomes_without_a_gap_and_with_a_word_of_their_own():
-    row = {"trace": "right"}
-    assert list(plot_outcomes({"a": row, "b": row}).get_yticks()) == [0, 1]
-    with pytest.raises(KeyError):
-        plot_outcomes({"a": {"trace": "wrong"}})
+    assert not ax.get_frame_on()
 
 
 def test_chunks_are_tables_with_a_row_for_each_rank():

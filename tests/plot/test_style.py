@@ -7,10 +7,11 @@ from io import BytesIO
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from pictures import row_labels
 from PIL import Image, ImageChops, ImageStat
 
-from d2lhybrid.plot.colours import BLUE
-from d2lhybrid.plot.style import finish_axes, joined, new_axes, smaller, with_alt
+from d2lhybrid.plot.colours import BLUE, looks_of
+from d2lhybrid.plot.style import joined, label_rows, new_axes, smaller, with_alt
 
 
 def visible_sides(ax):
@@ -105,11 +106,16 @@ def test_a_figure_needs_no_ipython(monkeypatch):
     assert tuple(new_axes(1, 1).figure.get_size_inches()) == (1, 1)
 
 
-def test_finished_axes_have_labels_and_only_the_sides_with_a_scale():
-    ax = new_axes(1, 1)
-    finish_axes(ax, "across", "upwards", title="title", sides=("left", "bottom"))
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("across", "upwards", "title")
+def test_rows_are_counted_downwards_and_have_no_scale():
+    ax = new_axes(1, 1, xlabel="across")
     assert visible_sides(ax) == {"left", "bottom"}
-    finish_axes(ax)
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("", "", "")
+    label_rows(ax, ["a", "b"], [0, 2], room=1)
     assert visible_sides(ax) == {"bottom"}
+    assert row_labels(ax) == ["a", "b"]
+    assert (ax.get_ylim(), ax.get_xlabel()) == ((3, -1), "across")
+
+
+def test_looks_begin_again_after_the_last_and_drop_no_label():
+    looks = looks_of(map(str, range(20)))
+    assert [list(look) for look in looks.values()] == [["color", "marker"]] * 20
+    assert len({tuple(look.values()) for look in looks.values()}) == 8
