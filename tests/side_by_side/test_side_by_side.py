@@ -7,7 +7,6 @@ import ast
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,11 +15,9 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from notebook_rules import ROOT
 from process_helpers import noted_starts
 
-from d2lhybrid import CandidateError, difference, own_process, side_by_side
-from d2lhybrid.measure.processes import ProgramRunner
+from d2lhybrid import CandidateError, side_by_side
 from d2lhybrid.side_by_side import (
     HERE,
     PROGRAMS_OF,
@@ -91,38 +88,6 @@ def descent(weights, x, target, rate, steps):
             weights[n] = matrix - rate * values[n].T @ gradient, bias - rate * gradient.sum(0)
             gradient = gradient @ matrix.T * (values[n] > 0)
     return losses
-
-
-RESULTS = """
-from importlib import import_module
-
-def results(module, names, weights, inputs):
-    programs = import_module(f"d2lhybrid.side_by_side.{module}")
-    found = {}
-    for label, name in names.items():
-        built = [getattr(programs, name)(weights, x) for x in inputs]
-        calls = [getattr(one, "function", one) for one in built]
-        found[label] = [(call(), call()) for call in calls]
-    return lambda: found
-"""
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_all_ways_return_what_numpys_products_return(file):
-    skip_without(file)
-    inputs = [network_input(rows) for rows in (1, 3)]
-    args = (file.removesuffix(".py"), functions_in(file, "ways"), WEIGHTS, inputs)
-    runner = ProgramRunner(file, own_process(RESULTS, threads=1), args)
-    try:
-        runner.load()
-        runner.warm_up()
-        found = runner.result
-    finally:
-        runner.close()
-    wanted = [(forward(WEIGHTS, x)[-1],) * 2 for x in inputs]
-    for label, results in found.items():
-        assert difference(results, wanted) == "", label
-    assert list(found) == list(functions_in(file, "ways"))
 
 
 @pytest.fixture(scope="module")
@@ -269,32 +234,6 @@ def test_counting_calls_leaves_the_profiler_that_was_there():
         sys.setprofile(None)
     assert found is profiler
     assert questions.python_calls(lambda: [one() for one in [lambda: 1] * 3]) >= 4
-
-
-RECEIVE = """
-import sys
-from importlib import import_module
-from pathlib import Path
-
-import numpy
-from d2lhybrid.frameworks import to_numpy
-
-module, folder, *files = sys.argv[1:]
-programs = import_module(f"d2lhybrid.side_by_side.{module}")
-numpy.save(files[1], to_numpy(programs.receive(Path(folder), numpy.load(files[0]))))
-"""
-
-
-@pytest.mark.parametrize("file", SENDERS)
-def test_another_process_receives_the_network(asked, tmp_path, file):
-    skip_without(file)
-    folder = asked[1] / file[3:-3]
-    assert any(path.stat().st_size > 1000 for path in folder.rglob("*") if path.is_file())
-    x = network_input(3)  # it was saved with 64 rows
-    np.save(tmp_path / "x.npy", x)
-    words = [file[:-3], folder, tmp_path / "x.npy", tmp_path / "y.npy"]
-    subprocess.run([sys.executable, "-c", RECEIVE, *words], cwd=ROOT, check=True)
-    assert difference(np.load(tmp_path / "y.npy"), forward(WEIGHTS, x)[-1]) == ""
 
 
 def test_only_those_save_that_can(asked):
