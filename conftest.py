@@ -99,7 +99,7 @@ def pytest_configure(config):
     for name in ("MPLBACKEND", "PYTHONWARNINGS", "PYTHONSTARTUP", "JPY_SESSION_NAME"):
         os.environ.pop(name, None)
     ENVIRONMENT.update(os.environ)
-    ENVIRONMENT["D2LHYBRID_TIME_LIMIT"] = "0.3"  # of a comparison: figures are not compared
+    ENVIRONMENT["D2LHYBRID_TIME_LIMIT"] = "0.2"  # of a comparison: figures are not compared
     ENVIRONMENT.pop("PYTEST_CURRENT_TEST", None)  # there is one if a test has started us
 
 

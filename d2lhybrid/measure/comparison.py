@@ -23,7 +23,6 @@ order is drawn here.
 Notebook 05 builds a small version. The usual tool for two separate runs is `pyperf compare_to`.
 """
 
-import os
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -116,8 +115,6 @@ def compare(
     _check_launches(candidates, launches, calls)
     base_label = next(iter(candidates)) if baseline is None else baseline
     time_limit = time_limit or (1.0 if launches == 1 else launches / 4)
-    # A check of notebooks sets this: nobody looks at the figures that it measures.
-    time_limit = min(time_limit, float(os.environ.get("D2LHYBRID_TIME_LIMIT", inf)))
     machine = describe_machine(*args)
     show = progress_line(progress)
     launch, done, took, began = None, [], 0.0, perf_counter()

@@ -1,8 +1,10 @@
 """All candidates of a comparison, started together: in this process, or each in its own."""
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from math import inf
 from random import sample
 from typing import Any
 
@@ -74,6 +76,8 @@ class Launch:
         base = self.runners[baseline]
         self.rounds = Rounds(list(self.runners.values()), base)
         limit = max(time_limit, MIN_ROUNDS * self.rounds.shortest())
+        # A check of notebooks sets this: nobody looks at the figures that it measures.
+        limit = min(limit, float(os.environ.get("D2LHYBRID_TIME_LIMIT", inf)))
         start = base.clock()
         try:
             with no_garbage_collection():

@@ -132,6 +132,12 @@ def test_the_environment_limits_the_time(clock, monkeypatch, most, asked, second
     assert example(clock, time_limit=asked).took == pytest.approx(seconds, rel=0.1)
 
 
+def test_the_environments_limit_is_kept_for_long_calls_too(clock, monkeypatch):
+    monkeypatch.setenv("D2LHYBRID_TIME_LIMIT", "0.25")
+    candidates = {"a": clock.work(0.2), "b": clock.work(0.1)}
+    assert compare(candidates, clock=clock).rounds == 1
+
+
 def test_torchscript_has_a_price():
     net, x = get_net(), torch.randn(1, 512)
     candidates = {"eager": net, "TorchScript": recipe(lambda: torch.jit.script(net))}
