@@ -10,13 +10,14 @@ import re
 import shutil
 import tempfile
 import textwrap
+import tomllib
 from base64 import b64decode
 from importlib.util import find_spec
 from io import BytesIO
 
 import nbval.kernel
 import pytest
-from nbval.plugin import IPyNbCell
+from nbval.plugin import IPyNbCell, IPyNbFile
 from PIL import Image, ImageChops
 
 from d2lhybrid import available_cores
@@ -66,7 +67,7 @@ def pytest_collection_modifyitems(items):
                 for cell in cells:
                     cell.add_marker(left_out)
         if missing := missing_for_comparing(entry):
-            for cell in cells:
+            for cell in [cell for cell in cells if isinstance(cell, IPyNbCell)]:
                 cell.options["check"] = False
                 # A report takes this along from a process of pytest-xdist.
                 cell.user_properties.append((NOT_COMPARED, missing))
@@ -182,7 +183,63 @@ def start_as_for_a_reader(*args, start=nbval.kernel.start_new_kernel, **options)
     return start(*args, **options | {"env": ENVIRONMENT})
 
 
+class Answer(pytest.Item):
+    """An answer to an exercise, judged by the notebook's own kernel when all its cells have run.
+
+    tests/exercises/NN_name.toml holds the answers to the exercises of the notebook of that name:
+    code for the place between an exercise's cells and its check. `right` answers must be called
+    right, `wrong` ones not right; neither may raise an error or hang.
+    """
+
+    def runtest(self):
+        *before, check = cells_of(self.exercise, self.parent.nb)
+        for code in [*before, self.answer, check]:
+            messages = []
+            self.parent.kernel.kc.execute_interactive(
+                code,
+                allow_stdin=False,
+                timeout=self.config.option.nbval_cell_timeout,
+                output_hook=messages.append,
+            )
+        said = [message["content"] for message in messages]
+        lines = "".join(one.get("text", one.get("evalue", "")) for one in said).splitlines()
+        verdicts = {line.partition(":")[0] for line in lines} & {"right", "not right", "not yet"}
+        # An exercise may have several checks: a right answer passes all, a wrong one fails in one.
+        wrong = "not right" in verdicts and "not yet" not in verdicts
+        if not (verdicts == {"right"} if self.verdict == "right" else wrong):
+            pytest.fail("\n".join([self.answer, "", "was judged:", *lines]), pytrace=False)
+
+    def reportinfo(self):
+        return self.path, None, f"{self.path.name}::{self.name}"
+
+
+def cells_of(exercise, notebook):
+    """The code of an exercise's cells. The last one is its check."""
+    inside, found = False, []
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("#"):
+            inside = cell.source.startswith(f"### Exercise {exercise}:")
+        elif inside and cell.cell_type == "code":
+            found.append(cell.source)
+    return found
+
+
+def cells_and_answers(self, collect=IPyNbFile.collect):
+    yield from collect(self)
+    answers = self.config.rootpath / "tests" / "exercises" / f"{self.path.stem}.toml"
+    if not answers.exists():
+        return
+    for exercise in tomllib.loads(answers.read_text(encoding="utf-8"))["exercise"]:
+        for verdict in ("right", "wrong"):
+            for number, answer in enumerate(exercise[verdict], 1):
+                name = f"Exercise {exercise['number']}, {verdict} {number}"
+                item = Answer.from_parent(self, name=name)
+                item.exercise, item.verdict, item.answer = exercise["number"], verdict, answer
+                yield item
+
+
 nbval.kernel.start_new_kernel = start_as_for_a_reader
+IPyNbFile.collect = cells_and_answers
 IPyNbCell.compare_outputs = compare_drawings
 IPyNbCell.format_output_compare = say_both_outputs
 IPyNbCell.__init__ = number_from_one
