@@ -15,9 +15,8 @@ import sys
 import sysconfig
 import warnings
 import weakref
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import astuple
-from numbers import Real
 from operator import index
 from queue import SimpleQueue
 from tempfile import mkdtemp
@@ -66,7 +65,7 @@ class World:
     """
 
     def __init__(self, size: int):
-        if not 1 <= whole("size", size) <= MOST:
+        if not 1 <= index(size) <= MOST:
             raise ValueError(
                 f"a world has 1 to {MOST} processes, got {size}: each loads torch, and takes about "
                 "200 MB"
@@ -118,19 +117,12 @@ class World:
         all are replaced at the next run; their `comm.state` is lost. So it is, with a warning,
         where a process has ended since the last run, or the file of a module has changed.
         """
-        with self._in_use():
+        if os.getpid() != self._owner:
+            raise RuntimeError("this world belongs to the process that started it")
+        with self._lock:
+            if not self._finalizer.alive:
+                raise RuntimeError("this world is closed; make another one")
             return self._run(function, args, ranks, threads, timeout, alpha, beta)
-
-    @property
-    def processes(self) -> list[int]:
-        """The numbers that the system has given to the processes, by rank."""
-        return [child.process.pid for child in self._children]
-
-    def restart(self) -> None:
-        """Start all processes anew. Their `comm.state` is lost."""
-        with self._in_use():
-            end_all(self._children)
-            self._start()
 
     def close(self) -> None:
         """End all processes. A world that is closed stays so."""
@@ -145,26 +137,17 @@ class World:
 
     # ----------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _in_use(self):
-        if os.getpid() != self._owner:
-            raise RuntimeError("this world belongs to the process that started it")
-        with self._lock:
-            if not self._finalizer.alive:
-                raise RuntimeError("this world is closed; make another one")
-            yield
-
     def _run(self, function, args, ranks, threads, timeout, alpha, beta):
-        ranks = self.size if ranks is None else ranks
-        if not 1 <= whole("ranks", ranks) <= self.size:
+        ranks = self.size if ranks is None else index(ranks)
+        if not 1 <= ranks <= self.size:
             raise ValueError(
                 f"this world can run a function on 1 to {self.size} ranks, got {ranks}"
             )
-        if whole("threads", threads) < 1:
+        if index(threads) < 1:
             raise ValueError(f"threads must be 1 or more, got {threads}")
         for name, seconds in {"timeout": timeout, "alpha": alpha, "beta": beta}.items():
-            if not isinstance(seconds, Real) or isinstance(seconds, bool) or not seconds >= 0:
-                raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds!r}")
+            if not seconds >= 0:  # nan, too
+                raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds}")
         sources, packed = Sources.of(function), pack(args)
         self._replace_processes()
         limit = min(timeout, LONGEST) + LOADING  # for gloo: we want to be the first to notice
@@ -343,13 +326,6 @@ def changed_at(file):
     """When a file was changed; None if it is gone."""
     with suppress(OSError):
         return os.stat(file).st_mtime_ns
-
-
-def whole(name, number):
-    """This number. TypeError if it is none that can count."""
-    if isinstance(number, bool):
-        raise TypeError(f"{name} must be a whole number, got {number}")
-    return index(number)
 
 
 # Errors -------------------------------------------------------------------------------------
