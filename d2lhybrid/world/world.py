@@ -263,7 +263,7 @@ class World:
         printed, self._printed = self._printed, {}
         for rank, kept in sorted(printed.items()):
             for line in kept.text().splitlines():
-                show(f"rank {rank}: {line}")
+                print(f"rank {rank}: {line}")
 
 
 def variables():
@@ -289,13 +289,6 @@ def shortened(text: str) -> str:
     kept = Kept(KEPT, KEPT)
     kept.add(text)
     return kept.text()
-
-
-def show(line):
-    """Print a line, also where the console lacks some of its characters, or is closed."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    with suppress(OSError, ValueError):
-        print(line.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def surroundings():

@@ -2,7 +2,6 @@
 
 import gc
 import importlib
-import io
 import os
 import shutil
 import signal
@@ -652,25 +651,6 @@ def test_modules_are_those_of_here_after_an_edit(tmp_path, monkeypatch):
             assert world.run(mine.work) == [(200, 200)]
         assert world.run(through) == [200]
         assert world.run(counts) == [1]
-
-
-def prints_an_arrow(comm, fails):
-    print("\u2192 \udc80")
-    return 1 / (not fails)
-
-
-def test_a_print_that_cannot_be_shown_breaks_nothing(world, monkeypatch):
-    for encoding, arrow in (("cp1252", "\\u2192"), ("utf-8", "\u2192")):
-        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding))
-        assert world.run(prints_an_arrow, False, ranks=1) == [1]
-        with pytest.raises(RankError, match="ZeroDivisionError"):
-            world.run(prints_an_arrow, True, ranks=1)
-        assert world.run(hello, ranks=1) == [(0, 1)]
-        sys.stdout.flush()
-        shown = sys.stdout.buffer.getvalue().decode(encoding)
-        assert shown.splitlines() == [f"rank 0: {arrow} \\udc80"] * 2
-        sys.stdout.close()
-        assert world.run(prints_an_arrow, False, ranks=1) == [1]
 
 
 @posix
