@@ -147,8 +147,11 @@ class Comm:
         sleep_until(begin + took if took else 0)
 
     def _read(self, source):
-        run, size, begin = HEADER.unpack(self._read_bytes(source, HEADER.size))
-        packed = self._read_bytes(source, size)
+        try:
+            run, size, begin = HEADER.unpack(read_exactly(self._sockets[source], HEADER.size))
+            packed = read_exactly(self._sockets[source], size)
+        except OSError as error:
+            raise PeerLost(f"rank {source} has ended, and nothing can come from it") from error
         if run != self._run:
             return run, None  # left over from a run that was not finished
         value = unpack(packed)
@@ -156,12 +159,6 @@ class Comm:
             self._in_free = max(begin, self._in_free) + took
             sleep_until(self._in_free)
         return run, value
-
-    def _read_bytes(self, source, count):
-        try:
-            return read_exactly(self._sockets[source], count)
-        except OSError as error:
-            raise PeerLost(f"rank {source} has ended, and nothing can come from it") from error
 
 
 def read_exactly(each: socket.socket, count: int) -> bytearray:

@@ -57,9 +57,7 @@ class Rank(Responder):
         self._sockets = connect(self.rank, self._listener, ports, token, PROBE)
         try:
             with process_group(store, self.rank, len(ports), PROBE):
-                number = torch.ones(1)
-                dist.all_reduce(number)
-                return None if number == len(ports) else f"its sum was {number.item()}"
+                dist.all_reduce(torch.ones(1))
         except Exception as error:  # whatever a system lacks
             return in_words(error).splitlines()[0]
 
@@ -83,7 +81,7 @@ class Rank(Responder):
         self._until_answered.enter_context(process_group(store, self.rank, ranks, timeout))
         self._barrier()  # or a quick rank might leave the group while others still join it
         with self._prints_sent():
-            result = self._call(comm, args)
+            result = self._sources.build()(comm, *unpack(args))
         self._has_returned = True
         comm.finish()
         return self._packed(result), comm.messages
@@ -122,13 +120,6 @@ class Rank(Responder):
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)  # the world may be unable to
 
-    def _call(self, comm, args):
-        try:
-            return self._sources.build()(comm, *unpack(args))
-        finally:
-            if os.getpid() != self._process:  # a copy, which has nothing to do here
-                os._exit(sys.exc_info()[0] is not None)
-
     def _packed(self, result):
         try:
             return pack(result)
@@ -166,9 +157,6 @@ class Stream(io.TextIOBase):
     def __init__(self, rank):
         self._rank = rank
 
-    def writable(self):
-        return True
-
     def write(self, text):
         if not isinstance(text, str):
             raise TypeError(f"only str can be written, not {type(text).__name__}")
@@ -180,7 +168,7 @@ class Stream(io.TextIOBase):
 
 def device_of(rank: int, ranks: int) -> str:
     """A GPU of its own where there are enough; all ranks decide alike."""
-    return f"cuda:{rank}" if 0 < ranks <= torch.cuda.device_count() else "cpu"
+    return f"cuda:{rank}" if ranks <= torch.cuda.device_count() else "cpu"
 
 
 @contextmanager

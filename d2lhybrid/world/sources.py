@@ -17,7 +17,7 @@ import pickle
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib import import_module
+from pkgutil import resolve_name
 from threading import Lock
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -89,11 +89,9 @@ class _Pickler(cloudpickle.Pickler):
                 cloudpickle.unregister_pickle_by_value(home)
 
     def reducer_override(self, value):
-        if isinstance(value, ModuleType) and not is_data(value, self._home):
-            return import_module, (value.__name__,)
         home = home_of(value, self._home)
         if home and home != own_name(value):  # by which pickle would look for it
-            return imported, home
+            return resolve_name, (":".join(home),)
         if isinstance(value, FunctionType) and value.__globals__.get("__name__") == self._home:
             self._examine(value)
         return super().reducer_override(value)
@@ -147,7 +145,6 @@ def home_of(value: Any, own: str) -> tuple[str, str] | None:
 
 
 def own_name(value):
-    """The module and the name that a function or class has of itself."""
     return getattr(value, "__module__", None), getattr(value, "__qualname__", None)
 
 
@@ -156,14 +153,6 @@ def _found(home, path):
     for part in path.split("."):
         found = getattr(found, "__dict__", {}).get(part)
     return found
-
-
-def imported(home: str, path: str) -> Any:
-    """What `home_of` has found, in another process."""
-    value = import_module(home)
-    for part in path.split("."):
-        value = getattr(value, part)
-    return value
 
 
 def global_names(code: CodeType) -> list[str]:

@@ -563,7 +563,7 @@ def forks(comm):
     process = os.fork()
     if process == 0:
         print("x" * 100_000)  # more than a pipe takes at once
-        return "child"
+        os._exit(0)
     print("parent")
     os.waitpid(process, 0)
     return "parent"
