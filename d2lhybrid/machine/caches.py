@@ -54,10 +54,7 @@ def cache_sizes() -> dict[str, int]:
 
 
 def _seconds(statement, **names):
-    """How long a statement takes, which uses these names: the least of the means of some rounds.
-
-    The least, because other programs can only make it longer.
-    """
+    """The least mean of some rounds of a statement: other programs can only make it longer."""
     timer, repetitions, start = Timer(statement, globals=names), 1, perf_counter()
     while (best := timer.timeit(repetitions)) < ROUND:
         repetitions *= 2
@@ -70,10 +67,9 @@ def _seconds(statement, **names):
 def _changed_line(turns=40_000, games=15):
     """Two threads write the same number in turn.
 
-    A game is one trial of so many turns. It is lost where the threads don't run at the same time,
-    as on a single core, or where others keep the cores busy; TimeoutError if all are lost. The
-    first and the last core may be of two kinds, or of two processors: then it is the time between
-    these.
+    A game, of so many turns, is lost where the threads don't run at the same time, as on a single
+    or a busy core; TimeoutError if all are lost. The first and the last core may be of two kinds,
+    or of two processors: then it is the time between these.
     """
     bounce = load_function(read_c_file(__file__, "bounce.c"), "bounce")
     bounce.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_ssize_t]

@@ -96,7 +96,6 @@ class Comm:
 
     def receive(self, source: int) -> Any:
         """Wait for the next value from this rank. PeerLost if its process has ended."""
-        self._socket(source)
         while True:
             run, value = self._read(source)
             if run == self._run:
@@ -147,9 +146,10 @@ class Comm:
         sleep_until(begin + took if took else 0)
 
     def _read(self, source):
+        peer = self._socket(source)
         try:
-            run, size, begin = HEADER.unpack(read_exactly(self._sockets[source], HEADER.size))
-            packed = read_exactly(self._sockets[source], size)
+            run, size, begin = HEADER.unpack(read_exactly(peer, HEADER.size))
+            packed = read_exactly(peer, size)
         except OSError as error:
             raise PeerLost(f"rank {source} has ended, and nothing can come from it") from error
         if run != self._run:

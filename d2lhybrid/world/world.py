@@ -57,8 +57,7 @@ class RankError(RuntimeError):
 class World:
     """So many Python processes, with ranks from 0, which wait for functions to run.
 
-    Each has one thread unless `run` says otherwise, and loads torch: about 200 MB. `has_gloo` says
-    whether torch.distributed works between them; if not, `repr` has the reason. After a run,
+    Each has one thread unless `run` says otherwise, and loads torch: about 200 MB. After a run,
     `messages` lists what its `comm`s have sent, rank by rank. A world is a context manager, and
     ends with Python at the latest. Threads may share it: their runs take place one after the other.
     ValueError for less than one or more than 16 processes.
@@ -82,7 +81,7 @@ class World:
 
     @property
     def has_gloo(self) -> bool:
-        """Whether torch.distributed works between the processes."""
+        """Whether torch.distributed works between the processes; if not, `repr` says why."""
         return not self._problem
 
     def run(
@@ -157,7 +156,8 @@ class World:
             numbers = self._ask(ranks, "run", self._runs, *request, self._store())
             answers, failures = self._wait(numbers, timeout)
             late = [rank for rank in numbers if rank not in answers | failures]
-            places = self._places(late)
+            asked = {rank: self._children[rank].ask("where") for rank in late}
+            places, _ = self._wait(asked, ASK_WHERE)
             if late or any(each.is_final for each in failures.values()):
                 end_all(self._children)
         except BaseException:  # Ctrl-C, too
@@ -168,7 +168,7 @@ class World:
         if failures:
             raise first_error(failures)
         if late:
-            raise timed_out(places, timeout)
+            raise timed_out(late, places, timeout)
         results = [answers[rank] for rank in numbers]
         self.messages = [Message(*sent) for _, messages in results for sent in messages]
         return [unpack(result) for result, _ in results]
@@ -246,18 +246,13 @@ class World:
                 elif kind == "ok":
                     answers[rank] = content
                 else:
-                    failures[rank] = Failure(*content) if content else failure_of(child)
+                    content = content or (child.how_it_ended(), child.last_words().strip(), True)
+                    failures[rank] = Failure(*content, has_ended=kind == "ended")
                     late = min(late, monotonic() + FAIL_FAST)
             if len(at_barrier) == len(numbers):
                 at_barrier.clear()
                 self._ask(len(numbers), "go")
         return answers, failures
-
-    def _places(self, ranks):
-        """At which lines these ranks are, as far as they answer."""
-        numbers = {rank: self._children[rank].ask("where") for rank in ranks}
-        places, _ = self._wait(numbers, ASK_WHERE)
-        return {rank: places.get(rank, "does not answer") for rank in ranks}
 
     def _show_prints(self):
         printed, self._printed = self._printed, {}
@@ -334,12 +329,7 @@ class Failure(NamedTuple):
     text: str
     note: str
     is_final: bool
-    has_ended: bool = False
-
-
-def failure_of(child: Child) -> Failure:
-    """The failure of a process that has ended."""
-    return Failure(child.how_it_ended(), child.last_words().strip(), True, has_ended=True)
+    has_ended: bool
 
 
 def first_error(failures: dict[int, Failure]) -> RankError:
@@ -356,14 +346,13 @@ def first_error(failures: dict[int, Failure]) -> RankError:
     return error
 
 
-def timed_out(places: dict[int, str], timeout: float) -> TimeoutError:
-    """The error that says where each rank is that has not ended."""
-    late = in_list(list(places))
-    lines = [f"{late} had not ended after {timeout:g} s"]
-    for place in dict.fromkeys(places.values()):
-        there = in_list([rank for rank, each in places.items() if each == place])
-        lines.append(f"  {there}: {place}")
-    return TimeoutError("\n".join(lines))
+def timed_out(late: list[int], places: dict[int, str], timeout: float) -> TimeoutError:
+    """The error that says where each rank is that has not ended, as far as they answer."""
+    ranks_at = {}
+    for rank in late:
+        ranks_at.setdefault(places.get(rank, "does not answer"), []).append(rank)
+    lines = [f"  {in_list(ranks)}: {place}" for place, ranks in ranks_at.items()]
+    return TimeoutError("\n".join([f"{in_list(late)} had not ended after {timeout:g} s", *lines]))
 
 
 def in_list(ranks) -> str:
