@@ -61,14 +61,6 @@ def test_sending_returns_at_once_and_the_end_of_the_block_waits(gate):
     assert texts == ["has sent", "ends a", "starts b", "ends b"]
 
 
-def test_no_thread_remains():
-    before = threading.enumerate()
-    with Link(0, 0) as link:
-        link.send(torch.ones(2)).result(10)
-        assert len(threading.enumerate()) == len(before) + 1
-    assert threading.enumerate() == before
-
-
 def test_no_thread_remains_after_an_error_within():
     before, sent = threading.enumerate(), []
 

@@ -360,11 +360,3 @@ def test_only_this_machine_can_call_and_the_buffers_are_small(mesh):
         assert BUFFER <= each.getsockopt(socket.SOL_SOCKET, option) <= 4 * BUFFER
     assert each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
     assert each.gettimeout() is None
-
-
-def test_what_a_comm_says_of_itself():
-    state = {}
-    comm = Comm(1, 2, {0: None}, state=state)
-    assert (comm.rank, comm.size, comm.device) == (1, 2, torch.device("cpu"))
-    assert comm.state is state
-    assert Comm(0, 1, {}).state == {}
