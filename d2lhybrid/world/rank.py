@@ -150,6 +150,9 @@ class Stream(io.TextIOBase):
         self._report("printed", text)
         return len(text)
 
+    def flush(self):
+        """Nothing waits. A logger that has kept the stream of an earlier run may flush it, too."""
+
 
 def device_of(rank: int, ranks: int) -> str:
     """A GPU of its own where there are enough; all ranks decide alike."""

@@ -580,7 +580,7 @@ def test_a_copy_that_a_function_makes_of_its_process_says_nothing(world, capsys)
 
 def speaks_late(comm):
     out = sys.stdout
-    threading.Timer(0.5, lambda: print("of an earlier run", file=out)).start()
+    threading.Timer(0.5, lambda: print("of an earlier run", file=out, flush=True)).start()
 
 
 def test_what_an_earlier_run_says_is_not_taken_for_this_ones(world, capsys):
