@@ -1,7 +1,7 @@
 /* Two threads, 0 and 1, write the same number in turn, so its line goes from core to core. Each
    waits until the number is its own and writes the other's, which is the next, until there were
    `turns`. Returns where it stopped: too early, if the other thread did not answer in time.
-   hardware.measured_latencies uses it. */
+   caches.measured_latencies uses it. */
 #include <stddef.h>
 
 ptrdiff_t bounce(ptrdiff_t *number, ptrdiff_t own, ptrdiff_t turns)

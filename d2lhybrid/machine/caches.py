@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -42,22 +43,18 @@ def cache_sizes() -> dict[str, int]:
     """
     found = {}
     for folder in sorted(CACHES.glob("index*")):
-        with suppress(OSError, UnicodeDecodeError):
+        with suppress(OSError):
             level, kind, size = [
-                (folder / name).read_text(encoding="ascii").strip()
-                for name in ("level", "type", "size")
+                (folder / name).read_text().strip() for name in ("level", "type", "size")
             ]
             number = re.fullmatch(r"(\d*[1-9]\d*)([KMG]?)", size)  # not 0
-            if kind != "Instruction" and level.isdigit() and number:
+            if kind != "Instruction" and number:
                 found[f"L{level}"] = int(number[1]) * BYTES[number[2]]
     return dict(sorted(found.items()))
 
 
 def _seconds(statement, **names):
-    """How long a statement takes, which uses these names: the least of the means of some rounds.
-
-    The least, because other programs can only make it longer.
-    """
+    """The least mean of some rounds of a statement: other programs can only make it longer."""
     timer, repetitions, start = Timer(statement, globals=names), 1, perf_counter()
     while (best := timer.timeit(repetitions)) < ROUND:
         repetitions *= 2
@@ -67,21 +64,12 @@ def _seconds(statement, **names):
     return best / repetitions
 
 
-def _submit(pool, function, *arguments):
-    """What a pool's `submit` does, with an OSError where the system gives no more threads."""
-    try:
-        return pool.submit(function, *arguments)
-    except RuntimeError as error:
-        raise OSError(str(error)) from error
-
-
 def _changed_line(turns=40_000, games=15):
     """Two threads write the same number in turn.
 
-    A game is one trial of so many turns. It is lost where the threads don't run at the same time,
-    as on a single core, or where others keep the cores busy; TimeoutError if all are lost. The
-    first and the last core may be of two kinds, or of two processors: then it is the time between
-    these.
+    A game, of so many turns, is lost where the threads don't run at the same time, as on a single
+    or a busy core; TimeoutError if all are lost. The first and the last core may be of two kinds,
+    or of two processors: then it is the time between these.
     """
     bounce = load_function(read_c_file(__file__, "bounce.c"), "bounce")
     bounce.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_ssize_t]
@@ -97,7 +85,7 @@ def _changed_line(turns=40_000, games=15):
     with ThreadPoolExecutor(2) as pool:
         for _ in range(games):
             number, start = ctypes.c_ssize_t(0), perf_counter()
-            stops = [_submit(pool, play, own) for own in (0, 1)]
+            stops = [pool.submit(play, own) for own in (0, 1)]
             if min(stop.result() for stop in stops) >= turns:
                 best = min(best, perf_counter() - start)
     if best == inf:
@@ -133,7 +121,7 @@ def _to_another_thread():
 
     with ThreadPoolExecutor(1) as pool:
         try:
-            _submit(pool, echo)
+            pool.submit(echo)
             return _seconds(f"put(True); get(timeout={LIMIT})", put=there.put, get=back.get)
         finally:
             there.put(False)  # the thread's sign to end
@@ -196,10 +184,6 @@ def _starting(program="pass"):
     return _seconds("start()", start=start)
 
 
-def _importing_torch():
-    return _starting("import torch")
-
-
 LATENCIES = {
     "a line that another core changed": _changed_line,  # the only one that needs a C compiler
     "taking a free lock": _free_lock,
@@ -210,20 +194,20 @@ LATENCIES = {
     "through TCP and back": _through_tcp,
     "writing 4 KB to the disk": _writing,
     "starting Python": _starting,
-    "starting Python and importing torch": _importing_torch,
+    "starting Python and importing torch": partial(_starting, "import torch"),
 }
 
 
-# What a busy machine, or a sandbox, has in place of an answer. (A TimeoutError is an OSError.)
-NOT_NOW = (OSError, SubprocessError, Empty, CompilerNotFound, CompilationFailed)
+# What a busy machine, or a sandbox, has in place of an answer. (A TimeoutError is an OSError, and
+# a RuntimeError says that there are no more threads.)
+NOT_NOW = (OSError, RuntimeError, SubprocessError, Empty, CompilerNotFound, CompilationFailed)
 
 
 def measured_latencies(report: Callable[[str], object] = print) -> dict[str, float | None]:
     """How long things take on this machine: name -> seconds. The names are the same everywhere.
 
-    They are measured from Python, one after the other, which takes a few seconds. What can't be
-    measured at this moment is None, and `report` is called with a line that says why: there may be
-    no C compiler, no TCP, or no two cores that are free at the same time.
+    They take a few seconds. What can't be measured at this moment is None, and `report` is called
+    with a line that says why: there may be no C compiler, no TCP, or no two free cores.
     """
     found = {}
     for name, measured in LATENCIES.items():

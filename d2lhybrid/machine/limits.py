@@ -5,6 +5,7 @@ Explained in notebook 09, "Where does the time go?"; a roofline model draws limi
 
 import ctypes
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from ..hybrid.compiler import CompiledGraph
@@ -16,21 +17,9 @@ from ..toolchain import load_function, read_c_file
 TIMES = 16  # repetitions in one call: the call from Python is then a small part
 
 
-def cached_last(function):
-    """The function of a tensor, which is called again only for a new input.
-
-    A tensor counts as a new input after it was written to.
-    """
-    last = version = result = None
-
-    def result_of(x):
-        nonlocal last, version, result
-        now = None if x.is_inference() else x._version  # writes to an inference tensor do not count
-        if x is not last or now != version:
-            last, version, result = x, now, function(x)
-        return result
-
-    return result_of
+def version(x):
+    """Another number after each write to a tensor; PyTorch counts none to an inference tensor."""
+    return None if x.is_inference() else x._version
 
 
 def c_loop(net: Callable, x: Any) -> Any:
@@ -46,13 +35,13 @@ def c_loop(net: Callable, x: Any) -> Any:
     repeat = load_function(compiled.source + read_c_file(__file__, "loop.c"), "repeat")
     repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
 
-    @cached_last
-    def prepared(x):
+    @lru_cache(1)
+    def prepared(x, version):
         x = admitted(x)
         return x, compiled.batch([x.shape]), compiled(x)
 
     def run(x):
-        x, n, y = prepared(x)
+        x, n, y = prepared(x, version(x))
         if repeat(TIMES, n, x.data_ptr(), y.data_ptr(), compiled.table):
             raise MemoryError(f"there is no memory for a batch of {n}")
         return y
@@ -73,10 +62,13 @@ def reading(net: Callable, x: Any) -> Any:
     repeat.restype = ctypes.c_float
     count = len(compiled.parameters)
     sizes = (ctypes.c_ssize_t * count)(*[tensor.numel() for tensor in compiled.parameters])
-    result_of = cached_last(lambda x: compiled(admitted(x)))
+
+    @lru_cache(1)
+    def result(x, version):
+        return compiled(admitted(x))
 
     def run(x):
         repeat(TIMES, count, compiled.table, sizes)
-        return result_of(x)
+        return result(x, version(x))
 
     return repeated(run, TIMES)

@@ -23,8 +23,8 @@ class Link:
     block the link delivers what was sent, and ends its thread.
     """
 
-    def __init__(self, alpha: float, beta: float, log: Log | None = None, lane: str = "link"):
-        self.alpha, self.beta, self.lane = alpha, beta, lane
+    def __init__(self, alpha: float, beta: float, log: Log | None = None):
+        self.alpha, self.beta = alpha, beta
         self.log = Log() if log is None else log
         self._thread = ThreadPoolExecutor(1)
 
@@ -40,7 +40,7 @@ class Link:
         return self._thread.submit(self._carry, tensor.detach().clone(), label)
 
     def _carry(self, tensor, label):
-        with self.log.span(self.lane, label):
+        with self.log.span("link", label):
             sleep(self.seconds(tensor.nbytes))
         return tensor
 

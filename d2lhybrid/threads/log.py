@@ -11,7 +11,7 @@
 Explained in notebook 15; tracing tools call its entries events and spans.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
@@ -34,13 +34,12 @@ class Log:
     the order of their ends. `print(log)` shows the events without their times.
     """
 
-    def __init__(self, clock: Callable[[], float] = perf_counter):
-        self.events, self.spans = [], []
-        self._clock, self._begin = clock, clock()
+    def __init__(self):
+        self.events, self.spans, self._begin = [], [], perf_counter()
 
     def note(self, lane: str, text: str) -> float:
         """Write an event down; returns its time."""
-        seconds = self._clock() - self._begin
+        seconds = perf_counter() - self._begin
         self.events.append((seconds, lane, text))  # appending is safe, in any number of threads
         return seconds
 

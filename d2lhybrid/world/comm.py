@@ -96,7 +96,6 @@ class Comm:
 
     def receive(self, source: int) -> Any:
         """Wait for the next value from this rank. PeerLost if its process has ended."""
-        self._socket(source)
         while True:
             run, value = self._read(source)
             if run == self._run:
@@ -147,8 +146,12 @@ class Comm:
         sleep_until(begin + took if took else 0)
 
     def _read(self, source):
-        run, size, begin = HEADER.unpack(self._read_bytes(source, HEADER.size))
-        packed = self._read_bytes(source, size)
+        peer = self._socket(source)
+        try:
+            run, size, begin = HEADER.unpack(read_exactly(peer, HEADER.size))
+            packed = read_exactly(peer, size)
+        except OSError as error:
+            raise PeerLost(f"rank {source} has ended, and nothing can come from it") from error
         if run != self._run:
             return run, None  # left over from a run that was not finished
         value = unpack(packed)
@@ -156,12 +159,6 @@ class Comm:
             self._in_free = max(begin, self._in_free) + took
             sleep_until(self._in_free)
         return run, value
-
-    def _read_bytes(self, source, count):
-        try:
-            return read_exactly(self._sockets[source], count)
-        except OSError as error:
-            raise PeerLost(f"rank {source} has ended, and nothing can come from it") from error
 
 
 def read_exactly(each: socket.socket, count: int) -> bytearray:

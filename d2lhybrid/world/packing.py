@@ -1,6 +1,7 @@
 """Arguments, results and messages as bytes, and back: what the processes of a world send.
 
-Only data travels so; for functions see `sources`, and for all but tensors `children.values`.
+Only data travels so; for functions see `sources`, and for all but tensors `children.values`. A
+tensor arrives on the CPU. Its device, its gradient and the larger tensor that it is part of stay.
 """
 
 from collections.abc import Mapping
@@ -9,20 +10,6 @@ from typing import Any
 import torch
 
 from ..children.values import Codec
-
-
-def pack(value: Any) -> bytes:
-    """A value as bytes. TypeError, with what can be sent, for what is not data.
-
-    A tensor leaves its device, its gradient and the larger tensor that it is part of behind. A
-    subclass of dict, list, tuple, str or a number arrives as one of these.
-    """
-    return _CODEC.pack(value)
-
-
-def unpack(packed: bytes) -> Any:
-    """The value that `pack` was given, with all tensors on the CPU."""
-    return _CODEC.unpack(packed)
 
 
 def content_bytes(value: Any) -> int:
@@ -60,3 +47,4 @@ def _from_parts(content, dtype, shape):
 
 
 _CODEC = Codec("tensors", _to_parts, _from_parts)
+pack, unpack = _CODEC.pack, _CODEC.unpack

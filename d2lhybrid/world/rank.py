@@ -33,17 +33,10 @@ class Rank(Responder):
 
     def __init__(self):
         super().__init__()
-        self._main, self._process = threading.get_ident(), os.getpid()
-        self._sources, self._folder, self._comm, self._stream = Sources(""), None, None, None
+        self._main = threading.get_ident()
+        self._sources, self._folder, self._comm = Sources(""), None, None
         self._has_returned, self._state, self._go = False, {}, threading.Event()
         self._until_answered = ExitStack()
-
-    def may_speak(self, stream):
-        """Whether this stream is the present run's, and this no copy of its process by `os.fork`.
-
-        If two processes spoke, no word of them could be understood.
-        """
-        return stream is self._stream and os.getpid() == self._process
 
     # Requests -------------------------------------------------------------------------------
 
@@ -57,9 +50,7 @@ class Rank(Responder):
         self._sockets = connect(self.rank, self._listener, ports, token, PROBE)
         try:
             with process_group(store, self.rank, len(ports), PROBE):
-                number = torch.ones(1)
-                dist.all_reduce(number)
-                return None if number == len(ports) else f"its sum was {number.item()}"
+                dist.all_reduce(torch.ones(1))
         except Exception as error:  # whatever a system lacks
             return in_words(error).splitlines()[0]
 
@@ -82,11 +73,14 @@ class Rank(Responder):
         )
         self._until_answered.enter_context(process_group(store, self.rank, ranks, timeout))
         self._barrier()  # or a quick rank might leave the group while others still join it
-        with self._prints_sent():
-            result = self._call(comm, args)
+        with Stream(self.report) as stream, redirect_stdout(stream), redirect_stderr(stream):
+            result = self._sources.build()(comm, *unpack(args))
         self._has_returned = True
         comm.finish()
-        return self._packed(result), comm.messages
+        try:
+            return pack(result), comm.messages
+        except TypeError as error:
+            raise TypeError(f"{self._sources.name} returned what cannot be sent: {error}") from None
 
     def where(self):
         """At which line of the functions that were sent the main thread is at this moment."""
@@ -122,32 +116,10 @@ class Rank(Responder):
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)  # the world may be unable to
 
-    def _call(self, comm, args):
-        try:
-            return self._sources.build()(comm, *unpack(args))
-        finally:
-            if os.getpid() != self._process:  # a copy, which has nothing to do here
-                os._exit(sys.exc_info()[0] is not None)
-
-    def _packed(self, result):
-        try:
-            return pack(result)
-        except TypeError as error:
-            raise TypeError(f"{self._sources.name} returned what cannot be sent: {error}") from None
-
     def _barrier(self):
         self._go.clear()
         self.report("at barrier")
         self._go.wait()
-
-    @contextmanager
-    def _prints_sent(self):
-        self._stream = stream = Stream(self)
-        try:
-            with redirect_stdout(stream), redirect_stderr(stream):
-                yield
-        finally:
-            self._stream = None
 
     def _lines(self, stack):
         """Of a traceback, outermost first, the lines of the functions that were sent."""
@@ -161,26 +133,30 @@ class Rank(Responder):
 
 
 class Stream(io.TextIOBase):
-    """What a function prints goes to the world at once, so that a killed process keeps nothing."""
+    """What a function prints goes to the world at once, so that a killed process keeps nothing.
 
-    def __init__(self, rank):
-        self._rank = rank
+    But not what comes after the run, or from a copy of this process by `os.fork`: if two processes
+    spoke, no word of them could be understood.
+    """
 
-    def writable(self):
-        return True
+    def __init__(self, report):
+        self._report, self._process = report, os.getpid()
 
     def write(self, text):
         if not isinstance(text, str):
             raise TypeError(f"only str can be written, not {type(text).__name__}")
-        if not self._rank.may_speak(self):
+        if self.closed or os.getpid() != self._process:
             return sys.__stderr__.write(text)
-        self._rank.report("printed", text)
+        self._report("printed", text)
         return len(text)
+
+    def flush(self):
+        """Nothing waits. A logger that has kept the stream of an earlier run may flush it, too."""
 
 
 def device_of(rank: int, ranks: int) -> str:
     """A GPU of its own where there are enough; all ranks decide alike."""
-    return f"cuda:{rank}" if 0 < ranks <= torch.cuda.device_count() else "cpu"
+    return f"cuda:{rank}" if ranks <= torch.cuda.device_count() else "cpu"
 
 
 @contextmanager

@@ -17,8 +17,7 @@ import pickle
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
-from importlib import import_module
+from pkgutil import resolve_name
 from threading import Lock
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -46,13 +45,14 @@ class Sources:
         if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
             given = getattr(function, "__name__", type(function).__name__)
             raise TypeError(f"a world runs functions that are written with def, and got {given}")
-        sources, names = cls(function.__name__), {}
-        sources._check(function, names, set())
-        file = io.BytesIO()
-        try:
-            _Pickler(file, function.__module__).dump_by_value((function, names))
-        except (TypeError, AttributeError, pickle.PicklingError) as error:
-            raise TypeError(f"{function.__name__} cannot be sent: {error}") from error
+        sources, names, known = cls(function.__name__), {}, None
+        while known != names:  # what a name stands for may use more names
+            known, file = dict(names), io.BytesIO()
+            pickler = _Pickler(file, function.__module__, names, sources.files)
+            try:
+                pickler.dump_by_value((function, known))
+            except (TypeError, AttributeError, pickle.PicklingError) as error:
+                raise TypeError(str(error)) from None  # where pickle was then helps nobody
         sources.packed = file.getvalue()
         return sources
 
@@ -64,51 +64,17 @@ class Sources:
         inspect.unwrap(function).__globals__.update(names)
         return function
 
-    def _check(self, thing, names, seen):
-        """Refuse data, and keep the lines of this function or class, and of all that it uses.
-
-        `names` gets the global names that are used: cloudpickle overlooks those that only the body
-        of a class reads.
-        """
-        seen.add(thing)
-        home = thing.__module__
-        for value in bases_and_classes(thing):
-            self._follow(value, home, names, seen)
-        for function in functions_of(thing):
-            if function.__globals__.get("__name__") != home:
-                continue  # a module's decorator
-            filename = function.__code__.co_filename
-            linecache.checkcache(filename)
-            self.files[filename] = linecache.getlines(filename, function.__globals__)
-            for name in global_names(function.__code__):
-                if name in function.__globals__ and not name.startswith("__"):
-                    names[name] = value = function.__globals__[name]
-                    if is_data(value, home):
-                        raise TypeError(
-                            f"{thing.__name__} uses {name!r}, of type {type(value).__name__}, "
-                            "which stays here: another process has only what is passed to it"
-                        )
-                    self._follow(value, home, names, seen)
-            for name, value in around(function):
-                if is_data(value, home) and not hasattr(function, "__wrapped__"):
-                    raise TypeError(
-                        f"{function.__name__} uses {name!r} of the function around it, which stays "
-                        "here; pass it as an argument"
-                    )
-                self._follow(value, home, names, seen)
-
-    def _follow(self, value, home, names, seen):
-        is_code = isinstance(value, (FunctionType, type))
-        if is_code and value not in seen and not home_of(value, home):
-            self._check(value, names, seen)
-
 
 class _Pickler(cloudpickle.Pickler):
-    """Pickles as cloudpickle does, but for what another process can import: that by its name."""
+    """Pickles as cloudpickle does, but for what another process can import: that by its name.
 
-    def __init__(self, file, home):
+    Refuses data. `names` gets the global names that are used, since cloudpickle overlooks those
+    that only the body of a class reads; `files` gets the lines.
+    """
+
+    def __init__(self, file, home, names, files):
         super().__init__(file)
-        self._home = home
+        self._home, self._names, self._files = home, names, files
 
     def dump_by_value(self, value):
         """Pickle a value, and what it uses of the module where it is at home."""
@@ -123,12 +89,33 @@ class _Pickler(cloudpickle.Pickler):
                 cloudpickle.unregister_pickle_by_value(home)
 
     def reducer_override(self, value):
-        if isinstance(value, ModuleType) and not is_data(value, self._home):
-            return import_module, (value.__name__,)
         home = home_of(value, self._home)
         if home and home != own_name(value):  # by which pickle would look for it
-            return imported, home
+            return resolve_name, (":".join(home),)
+        if isinstance(value, FunctionType) and value.__globals__.get("__name__") == self._home:
+            self._examine(value)
         return super().reducer_override(value)
+
+    def _examine(self, function):
+        """Refuse data that a function uses, and keep its lines, and the names that it uses."""
+        filename = function.__code__.co_filename
+        linecache.checkcache(filename)
+        self._files[filename] = linecache.getlines(filename, function.__globals__)
+        thing = function.__qualname__.rpartition("<locals>.")[2].partition(".")[0]
+        for name in global_names(function.__code__):
+            if name in function.__globals__ and not name.startswith("__"):
+                self._names[name] = value = function.__globals__[name]
+                if is_data(value, self._home):
+                    raise TypeError(
+                        f"{thing} uses {name!r}, of type {type(value).__name__}, which stays here: "
+                        "another process has only what is passed to it"
+                    )
+        for name, value in around(function):
+            if is_data(value, self._home) and not hasattr(function, "__wrapped__"):
+                raise TypeError(
+                    f"{thing} uses {name!r} of the function around it, which stays here; pass it "
+                    "as an argument"
+                )
 
 
 def is_data(value: Any, own: str) -> bool:
@@ -158,7 +145,6 @@ def home_of(value: Any, own: str) -> tuple[str, str] | None:
 
 
 def own_name(value):
-    """The module and the name that a function or class has of itself."""
     return getattr(value, "__module__", None), getattr(value, "__qualname__", None)
 
 
@@ -167,35 +153,6 @@ def _found(home, path):
     for part in path.split("."):
         found = getattr(found, "__dict__", {}).get(part)
     return found
-
-
-def imported(home: str, path: str) -> Any:
-    """What `home_of` has found, in another process."""
-    value = import_module(home)
-    for part in path.split("."):
-        value = getattr(value, part)
-    return value
-
-
-def bases_and_classes(thing):
-    """The classes that a class extends, and those in its body."""
-    if not isinstance(thing, type):
-        return []
-    return [*thing.__bases__, *(each for each in vars(thing).values() if isinstance(each, type))]
-
-
-def functions_of(thing):
-    """A function, or the methods of a class, and what they wrap."""
-    members = vars(thing).values() if isinstance(thing, type) else [thing]
-    for member in members:
-        if isinstance(member, property):
-            yield from (f for f in (member.fget, member.fset, member.fdel) if f)
-        if isinstance(member, cached_property):
-            member = member.func
-        member = getattr(member, "__func__", member)  # a static or a class method's
-        while isinstance(member, FunctionType):
-            yield member
-            member = getattr(member, "__wrapped__", None)
 
 
 def global_names(code: CodeType) -> list[str]:

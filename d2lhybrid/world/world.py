@@ -15,9 +15,8 @@ import sys
 import sysconfig
 import warnings
 import weakref
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import astuple
-from numbers import Real
 from operator import index
 from queue import SimpleQueue
 from tempfile import mkdtemp
@@ -58,15 +57,14 @@ class RankError(RuntimeError):
 class World:
     """So many Python processes, with ranks from 0, which wait for functions to run.
 
-    Each has one thread unless `run` says otherwise, and loads torch: about 200 MB. `has_gloo` says
-    whether torch.distributed works between them; if not, `repr` has the reason. After a run,
+    Each has one thread unless `run` says otherwise, and loads torch: about 200 MB. After a run,
     `messages` lists what its `comm`s have sent, rank by rank. A world is a context manager, and
     ends with Python at the latest. Threads may share it: their runs take place one after the other.
     ValueError for less than one or more than 16 processes.
     """
 
     def __init__(self, size: int):
-        if not 1 <= whole("size", size) <= MOST:
+        if not 1 <= index(size) <= MOST:
             raise ValueError(
                 f"a world has 1 to {MOST} processes, got {size}: each loads torch, and takes about "
                 "200 MB"
@@ -83,7 +81,7 @@ class World:
 
     @property
     def has_gloo(self) -> bool:
-        """Whether torch.distributed works between the processes."""
+        """Whether torch.distributed works between the processes; if not, `repr` says why."""
         return not self._problem
 
     def run(
@@ -118,19 +116,12 @@ class World:
         all are replaced at the next run; their `comm.state` is lost. So it is, with a warning,
         where a process has ended since the last run, or the file of a module has changed.
         """
-        with self._in_use():
+        if os.getpid() != self._owner:
+            raise RuntimeError("this world belongs to the process that started it")
+        with self._lock:
+            if not self._finalizer.alive:
+                raise RuntimeError("this world is closed; make another one")
             return self._run(function, args, ranks, threads, timeout, alpha, beta)
-
-    @property
-    def processes(self) -> list[int]:
-        """The numbers that the system has given to the processes, by rank."""
-        return [child.process.pid for child in self._children]
-
-    def restart(self) -> None:
-        """Start all processes anew. Their `comm.state` is lost."""
-        with self._in_use():
-            end_all(self._children)
-            self._start()
 
     def close(self) -> None:
         """End all processes. A world that is closed stays so."""
@@ -145,26 +136,17 @@ class World:
 
     # ----------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _in_use(self):
-        if os.getpid() != self._owner:
-            raise RuntimeError("this world belongs to the process that started it")
-        with self._lock:
-            if not self._finalizer.alive:
-                raise RuntimeError("this world is closed; make another one")
-            yield
-
     def _run(self, function, args, ranks, threads, timeout, alpha, beta):
-        ranks = self.size if ranks is None else ranks
-        if not 1 <= whole("ranks", ranks) <= self.size:
+        ranks = self.size if ranks is None else index(ranks)
+        if not 1 <= ranks <= self.size:
             raise ValueError(
                 f"this world can run a function on 1 to {self.size} ranks, got {ranks}"
             )
-        if whole("threads", threads) < 1:
+        if index(threads) < 1:
             raise ValueError(f"threads must be 1 or more, got {threads}")
         for name, seconds in {"timeout": timeout, "alpha": alpha, "beta": beta}.items():
-            if not isinstance(seconds, Real) or isinstance(seconds, bool) or not seconds >= 0:
-                raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds!r}")
+            if not seconds >= 0:  # nan, too
+                raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds}")
         sources, packed = Sources.of(function), pack(args)
         self._replace_processes()
         limit = min(timeout, LONGEST) + LOADING  # for gloo: we want to be the first to notice
@@ -174,7 +156,8 @@ class World:
             numbers = self._ask(ranks, "run", self._runs, *request, self._store())
             answers, failures = self._wait(numbers, timeout)
             late = [rank for rank in numbers if rank not in answers | failures]
-            places = self._places(late)
+            asked = {rank: self._children[rank].ask("where") for rank in late}
+            places, _ = self._wait(asked, ASK_WHERE)
             if late or any(each.is_final for each in failures.values()):
                 end_all(self._children)
         except BaseException:  # Ctrl-C, too
@@ -185,7 +168,7 @@ class World:
         if failures:
             raise first_error(failures)
         if late:
-            raise timed_out(places, timeout)
+            raise timed_out(late, places, timeout)
         results = [answers[rank] for rank in numbers]
         self.messages = [Message(*sent) for _, messages in results for sent in messages]
         return [unpack(result) for result, _ in results]
@@ -263,24 +246,19 @@ class World:
                 elif kind == "ok":
                     answers[rank] = content
                 else:
-                    failures[rank] = Failure(*content) if content else failure_of(child)
+                    content = content or (child.how_it_ended(), child.last_words().strip(), True)
+                    failures[rank] = Failure(*content, has_ended=kind == "ended")
                     late = min(late, monotonic() + FAIL_FAST)
             if len(at_barrier) == len(numbers):
                 at_barrier.clear()
                 self._ask(len(numbers), "go")
         return answers, failures
 
-    def _places(self, ranks):
-        """At which lines these ranks are, as far as they answer."""
-        numbers = {rank: self._children[rank].ask("where") for rank in ranks}
-        places, _ = self._wait(numbers, ASK_WHERE)
-        return {rank: places.get(rank, "does not answer") for rank in ranks}
-
     def _show_prints(self):
         printed, self._printed = self._printed, {}
         for rank, kept in sorted(printed.items()):
             for line in kept.text().splitlines():
-                show(f"rank {rank}: {line}")
+                print(f"rank {rank}: {line}")
 
 
 def variables():
@@ -306,13 +284,6 @@ def shortened(text: str) -> str:
     kept = Kept(KEPT, KEPT)
     kept.add(text)
     return kept.text()
-
-
-def show(line):
-    """Print a line, also where the console lacks some of its characters, or is closed."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    with suppress(OSError, ValueError):
-        print(line.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def surroundings():
@@ -345,13 +316,6 @@ def changed_at(file):
         return os.stat(file).st_mtime_ns
 
 
-def whole(name, number):
-    """This number. TypeError if it is none that can count."""
-    if isinstance(number, bool):
-        raise TypeError(f"{name} must be a whole number, got {number}")
-    return index(number)
-
-
 # Errors -------------------------------------------------------------------------------------
 
 
@@ -365,12 +329,7 @@ class Failure(NamedTuple):
     text: str
     note: str
     is_final: bool
-    has_ended: bool = False
-
-
-def failure_of(child: Child) -> Failure:
-    """The failure of a process that has ended."""
-    return Failure(child.how_it_ended(), child.last_words().strip(), True, has_ended=True)
+    has_ended: bool
 
 
 def first_error(failures: dict[int, Failure]) -> RankError:
@@ -387,14 +346,13 @@ def first_error(failures: dict[int, Failure]) -> RankError:
     return error
 
 
-def timed_out(places: dict[int, str], timeout: float) -> TimeoutError:
-    """The error that says where each rank is that has not ended."""
-    late = in_list(list(places))
-    lines = [f"{late} had not ended after {timeout:g} s"]
-    for place in dict.fromkeys(places.values()):
-        there = in_list([rank for rank, each in places.items() if each == place])
-        lines.append(f"  {there}: {place}")
-    return TimeoutError("\n".join(lines))
+def timed_out(late: list[int], places: dict[int, str], timeout: float) -> TimeoutError:
+    """The error that says where each rank is that has not ended, as far as they answer."""
+    ranks_at = {}
+    for rank in late:
+        ranks_at.setdefault(places.get(rank, "does not answer"), []).append(rank)
+    lines = [f"  {in_list(ranks)}: {place}" for place, ranks in ranks_at.items()]
+    return TimeoutError("\n".join([f"{in_list(late)} had not ended after {timeout:g} s", *lines]))
 
 
 def in_list(ranks) -> str:

@@ -20,12 +20,12 @@ def test_a_message_takes_alpha_and_for_each_byte_beta(alpha, beta, size, seconds
 def test_messages_arrive_one_after_the_other_in_the_order_of_sending():
     log = Log()
     sent = {f"{n} numbers": torch.arange(float(n)) for n in (3000, 10, 0, 500)}
-    with Link(0.002, 1e-6, log, lane="wire") as link:
+    with Link(0.002, 1e-6, log) as link:
         arrived = [link.send(tensor, label) for label, tensor in sent.items()]
         for future, tensor in zip(arrived, sent.values(), strict=True):
             assert torch.equal(future.result(10), tensor)
     assert [span.label for span in log.spans] == list(sent)
-    assert {span.lane for span in log.spans} == {"wire"}
+    assert {span.lane for span in log.spans} == {"link"}
     assert all(one.end <= other.start for one, other in pairwise(log.spans))
     clock = 1e-3  # a clock may show a little less than has passed
     for span, tensor in zip(log.spans, sent.values(), strict=True):
@@ -59,14 +59,6 @@ def test_sending_returns_at_once_and_the_end_of_the_block_waits(gate):
     assert all(future.done() for future in futures)
     texts = [text for _, _, text in link.log.events if text != "starts a"]  # it may come first
     assert texts == ["has sent", "ends a", "starts b", "ends b"]
-
-
-def test_no_thread_remains():
-    before = threading.enumerate()
-    with Link(0, 0) as link:
-        link.send(torch.ones(2)).result(10)
-        assert len(threading.enumerate()) == len(before) + 1
-    assert threading.enumerate() == before
 
 
 def test_no_thread_remains_after_an_error_within():

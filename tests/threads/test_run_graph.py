@@ -150,12 +150,6 @@ def test_nothing_more_is_started_after_an_error():
     assert len(started) < 20
 
 
-def test_no_thread_remains():
-    before = threading.enumerate()
-    run_parallel(trace(fancy_func, 1, 2, 3, 4), 1, 2, 3, 4, workers=3)
-    assert threading.enumerate() == before
-
-
 def test_a_node_that_never_ends_is_named_and_its_thread_ends_when_it_does():
     before, gate = threading.enumerate(), Gate()
 

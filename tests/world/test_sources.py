@@ -320,6 +320,10 @@ def reads_by_class():
     return ReadsNumber()
 
 
+def reads_by_default_class(kind=ReadsNumber):
+    return kind()
+
+
 def uses_net(x):
     return net(x)
 
@@ -342,6 +346,10 @@ REFUSED = {
     "data, deep inside": (reads_it_deep, f"reads_it_deep uses 'NUMBERS', of type list, {STAYS}"),
     "a helper's": (reads_by_helper, f"reads_number uses 'NUMBERS', of type list, {STAYS}"),
     "a class's": (reads_by_class, f"ReadsNumber uses 'NUMBERS', of type list, {STAYS}"),
+    "a default's": (
+        reads_by_default_class,
+        f"ReadsNumber uses 'NUMBERS', of type list, {STAYS}",
+    ),
     "a network": (uses_net, f"uses_net uses 'net', of type Linear, {STAYS}"),
     "a cache": (uses_cached, f"uses_cached uses 'cached', of type _lru_cache_wrapper, {STAYS}"),
     "a closure": (
