@@ -206,7 +206,7 @@ class Answer(pytest.Item):
         verdicts = {line.partition(":")[0] for line in lines} & {"right", "not right", "not yet"}
         # An exercise may have several checks: a right answer passes all, a wrong one fails in one.
         wrong = "not right" in verdicts and "not yet" not in verdicts
-        if not (verdicts == {"right"} if self.verdict == "right" else wrong):
+        if not (verdicts == {"right"} if self.wanted == "right" else wrong):
             pytest.fail("\n".join([self.answer, "", "was judged:", *lines]), pytrace=False)
 
     def reportinfo(self):
@@ -230,11 +230,11 @@ def cells_and_answers(self, collect=IPyNbFile.collect):
     if not answers.exists():
         return
     for exercise in tomllib.loads(answers.read_text(encoding="utf-8"))["exercise"]:
-        for verdict in ("right", "wrong"):
-            for number, answer in enumerate(exercise[verdict], 1):
-                name = f"Exercise {exercise['number']}, {verdict} {number}"
+        for wanted in ("right", "wrong"):
+            for number, answer in enumerate(exercise[wanted], 1):
+                name = f"Exercise {exercise['number']}, {wanted} {number}"
                 item = Answer.from_parent(self, name=name)
-                item.exercise, item.verdict, item.answer = exercise["number"], verdict, answer
+                item.exercise, item.wanted, item.answer = exercise["number"], wanted, answer
                 yield item
 
 
