@@ -34,7 +34,7 @@ def plot_curves(
     first, last = map(in_bytes, sizes)
     set_log_scale(ax.yaxis, *around(values))
     powers = range(ceil(log2(sizes[0])), floor(log2(sizes[1])) + 1)
-    ticks = [2.0**power for power in powers[:: ceil(len(powers) / 8)]]
+    ticks = [2.0**power for power in powers[:: ceil(len(powers) / 8) or 1]]
     set_log_scale(ax.xaxis, *around(sizes), ticks, in_bytes)
     low, high = ax.get_xlim()
     for text, size in marks.items():
