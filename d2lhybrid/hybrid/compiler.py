@@ -243,21 +243,12 @@ class HybridNet:
     def export(self, folder: str | Path, *examples: Tensor) -> Path:
         """Write the network to a folder, as C that needs neither Python nor a library.
 
-        The files are net.c, net.h, weights.bin and main.c, whose first lines say how to build it.
         Built with all of `toolchain.compiler_flags()`, the program takes sums in the same order as
-        this network does, and prints the same numbers.
+        this network does, and prints the same numbers. It takes inputs of the shapes of
+        `examples`, up to their batch; without examples, of the last call's.
 
-        Args:
-            folder: Where to write; it is made if it is missing.
-            examples: Inputs of the shapes that the program will take, up to their batch, as for
-                `hybridize`. Without examples, it will take those of the last call.
-
-        Returns:
-            The folder's `Path`.
-
-        Raises:
-            ValueError: The network takes several inputs; or its input has a batch and an output
-                has none. Also what a call of the network raises, where it must be recorded again.
+        Returns the folder's `Path`. Files and errors are those of `export.export`, and errors also
+        those of a call, where the network must be recorded again.
         """
         if examples:
             inputs = self._admitted(examples)

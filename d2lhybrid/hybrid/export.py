@@ -1,7 +1,6 @@
-"""A compiled network as a folder of C, which needs neither Python nor a library.
+"""A compiled network as a folder of C; main.c is the same for all, net.h says what differs.
 
-Explained in notebooks 07 and 09; torch.export and AOTInductor are PyTorch's ways. main.c is the
-same for all networks, and net.h says what is different.
+Explained in notebooks 07 and 09; torch.export and AOTInductor are PyTorch's ways.
 """
 
 from itertools import accumulate

@@ -50,21 +50,18 @@ def fields(kind, names):
     return [(name, kind) for name in names.split()]
 
 
-class PythonStruct(ctypes.Structure):
-    """`struct python` of guard.c, the addresses of FUNCTIONS and OBJECTS."""
+# The structs of guard.c, which says what each field means.
 
+
+class PythonStruct(ctypes.Structure):
     _fields_ = fields(c_void_p, " ".join([FUNCTIONS, *OBJECTS]))
 
 
 class ConditionStruct(ctypes.Structure):
-    """`struct condition` of guard.c, which says what each field means."""
-
     _fields_ = [*fields(c_void_p, "dict key object address"), ("in_order", c_ssize_t)]
 
 
 class GuardStruct(ctypes.Structure):
-    """`struct guard` of guard.c, which says what each field means."""
-
     _fields_ = [
         *fields(c_void_p, "call_forward parameters"),
         *fields(c_ssize_t, "input_count result_count condition_count"),
@@ -73,12 +70,7 @@ class GuardStruct(ctypes.Structure):
 
 
 class Condition(NamedTuple):
-    """What must still be true of a dict in which a module keeps its parts: one of three things.
-
-    A tensor (`address` is given): dict[key] is a tensor whose numbers lie there, and in order, if
-    `in_order`. An object (`key` without `address`): dict[key] is the very `object`. All values (no
-    `key`): the dict's values are those in the tuple `object`.
-    """
+    """What must still be true of a dict in which a module keeps its parts; see guard.c."""
 
     text: str
     dict: dict
