@@ -48,7 +48,7 @@ class Node:
 
     op: str
     inputs: tuple[Node, ...] = ()  # the nodes that it reads
-    value: Any = None  # of a constant: a number or a tensor; of a parameter: the tensor
+    value: Any = None  # of a constant: the number; of a parameter: the tensor
     name: str = ""  # of an input or a parameter
     # of a tensor, perhaps with BATCH in front; None for a number
     shape: tuple[int | str, ...] | None = None
@@ -113,20 +113,18 @@ class Graph:
         """The results in the form in which the program returns them."""
         return self.container(results) if self.container else next(iter(results))
 
-    def bind(self, **values: torch.Tensor | Real) -> Graph:
-        """The graph with some inputs fixed, by name: numbers, or tensors without a batch.
+    def bind(self, **values: Real) -> Graph:
+        """The graph with some of its numbers fixed, by name.
 
-        TypeError for a value of another type or shape, or for a name that no input has.
+        TypeError for an input or a value that is no number, or for a name that no input has.
         """
         constants = {}
         for node in [node for node in self.inputs if node.name in values]:
             value = values.pop(node.name)
-            is_tensor = isinstance(value, torch.Tensor)
-            given = (tuple(value.shape), value.dtype) if is_tensor else (None, None)
-            if given != (node.shape, node.dtype) or not (is_tensor or isinstance(value, Real)):
+            if node.shape is not None or not isinstance(value, Real):
                 wanted = f"a {node.type}" if node.type else "a number"
                 raise TypeError(f"{node.name} is {wanted}, and cannot be bound to {value!r}")
-            constants[node] = replace(node, op="constant", value=value, name="")
+            constants[node] = Node("constant", value=value)
         if values:
             raise TypeError(f"{self.name} has no input {', '.join(sorted(values))}")
         inputs = tuple(node for node in self.inputs if node not in constants)
@@ -176,7 +174,7 @@ class Graph:
     @cached_property
     def parameters(self) -> list[Node]:
         """The nodes whose tensors a compiled program reads, in the order of its arguments."""
-        return [node for node in self.nodes if not node.is_operation and node.shape is not None]
+        return [node for node in self.nodes if node.op == "parameter"]
 
     @cached_property
     def results(self) -> list[Node]:
@@ -210,7 +208,7 @@ class Graph:
         """node -> its name in printed and generated text. A number has no name."""
         names, numbers, unique = {}, count(1), UniqueNames(operation_names())
         for node in (*self.inputs, *self.nodes):
-            if node.op != "constant" or node.shape is not None:
+            if node.op != "constant":
                 # the parameter 0.weight becomes weight_0
                 path = "_".join(reversed(node.name.split(".")))
                 names[node] = unique(path or f"v{next(numbers)}")
@@ -263,7 +261,7 @@ class Graph:
         for node in (*self.inputs, *self.nodes):
             if node.op == "constant" or node in self.inputs:
                 place[node] = len(flow)
-                label = node.name or (repr(node.value) if node.shape is None else node.type)
+                label = node.name or repr(node.value)
                 flow.add_node(len(flow), label=label, kind="input", name="")
         for kernel in self.kernels:
             here = len(flow)

@@ -36,7 +36,7 @@ def fold_constants(graph):
             value = OPERATIONS[node.op].function(*[source.value for source in node.inputs])
         except (ArithmeticError, TypeError):
             return node  # 1 / 0 must fail when the program runs, and not before
-        return Node("constant", value=value, shape=node.shape, dtype=node.dtype)
+        return Node("constant", value=value)
 
     return graph.rewrite(fold)
 

@@ -72,7 +72,7 @@ def amount(per_row, fixed):
 def check_types(graph):
     """UnsupportedOperation for a value that is not float32. It names the line that makes it."""
     for node in (*graph.inputs, *graph.nodes, *graph.outputs):
-        is_number = node.op == "constant" and node.shape is None and node not in graph.outputs
+        is_number = node.op == "constant" and node not in graph.outputs
         if node.dtype != torch.float32 and not is_number:
             what = f"{node.op} of {node.type or 'a number'} in {node.where or graph.name}"
             raise UnsupportedOperation(f"{what} is not supported in C; supported is float32")
