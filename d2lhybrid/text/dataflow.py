@@ -43,8 +43,11 @@ def data_flow(program: str | Callable | HasFlow) -> networkx.DiGraph:
     """
     if hasattr(program, "flow"):
         return program.flow()
-    read = _read_text if isinstance(program, str) else _read_function
-    parameters, statements = read(program)
+    if isinstance(program, str):
+        parameters = []
+        statements = [s for s in straight_line(program) if not isinstance(s, ast.FunctionDef)]
+    else:
+        parameters, statements = _read_function(program)
     walk = _Walk(parameters)
     for statement in statements:
         walk.follow(statement)
@@ -63,11 +66,6 @@ def _read_function(function):
     arguments = definition.args
     parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     return [parameter.arg for parameter in parameters], definition.body[has_docstring:]
-
-
-def _read_text(text):
-    """A text has no parameters. Its main part is all but the definitions of functions."""
-    return [], [s for s in straight_line(text) if not isinstance(s, ast.FunctionDef)]
 
 
 class _Walk:

@@ -35,14 +35,9 @@ def python_source(graph: Graph) -> str:
     lines = [f"def {function_name(graph)}({arguments}):"]
     for *_, stored in graph.kernels:
         lines.append(f"    {graph.names[stored]} = {expression(stored)}")
-    lines.append(f"    return {packed(graph, map(text, graph.outputs))}")
-    return "\n".join(lines)
-
-
-def packed(graph, results):
-    """The text for the results in the form in which the program returns them."""
     container = {None: "{}", tuple: "({},)", list: "[{}]"}[graph.container]
-    return container.format(", ".join(results))
+    results = container.format(", ".join(map(text, graph.outputs)))
+    return "\n".join([*lines, f"    return {results}"])
 
 
 def python_function(graph: Graph) -> Callable:
