@@ -22,7 +22,7 @@ from PIL import Image, ImageChops
 
 from d2lhybrid import available_cores
 from tools import manifest
-from tools.checking import slowest, verdict
+from tools.checking import last_line, slowest
 
 ENVIRONMENT = {}  # of the notebooks' kernels
 NOT_COMPARED = "run, but not compared"
@@ -123,7 +123,7 @@ def pytest_unconfigure(config):
     took = [one for ones in reporter.stats.values() for one in ones if hasattr(one, "duration")]
     if took:
         print(slowest([(one.nodeid, one.duration) for one in took]))
-    print(verdict(status, failed, config.invocation_params.args, left_out))
+    print(last_line(status, failed, config.invocation_params.args, left_out))
 
 
 def notebook_of(report):

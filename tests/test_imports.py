@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # The lowest first. A module imports from lower floors, and from its own wing.
 FLOORS = {
     "d2lhybrid": [
-        {"lesson", "tables", "nets"},
+        {"lesson", "tables", "nets", "verdicts"},
         {"text"},
         {"frameworks"},
         {"d2l_book"},

@@ -26,4 +26,6 @@ def test_each_of_its_modules_opens_with_an_example_that_holds():
         module = import_module(name)
         (test,) = [t for t in doctest.DocTestFinder().find(module) if t.name == name] or [None]
         assert test, f"{name} opens without an example"
+        shown = test.examples or "\n    " in test.docstring
+        assert shown, f"{name} opens without an example"
         assert doctest.DocTestRunner().run(test).failed == 0, name

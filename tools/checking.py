@@ -1,4 +1,4 @@
-"""`course.py check`: what pytest is asked to run, and the last lines that it prints."""
+"""`course.py check`: what pytest is asked to run, and the last lines, which conftest.py prints."""
 
 import re
 import sys
@@ -44,7 +44,7 @@ def slowest(took):
     return f"slowest: {', '.join(f'{file} {s:.0f} s' for file, s in seconds.most_common(5))}"
 
 
-def verdict(status, failed, arguments, left_out):
+def last_line(status, failed, arguments, left_out):
     """The last line of a check: `ready`, or the notebooks and tests that failed.
 
     `left_out` says of each notebook that was left out, or was not compared, why.

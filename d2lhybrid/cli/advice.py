@@ -3,7 +3,7 @@
 from math import isfinite
 
 from ..measure.results import Comparison, Result, Speedup
-from ..measure.statistics import FASTER, UNCLEAR
+from ..verdicts import FASTER, UNCLEAR
 
 
 def advice(comparison: Comparison) -> str:

@@ -50,7 +50,7 @@ def add_command(commands):
 def run(options):
     """Measure, print and write. Exit status 2 for options that make no sense together."""
     from ..measure.comparison import TooFewLaunches
-    from ..measure.launch import progress_line
+    from ..measure.show import progress_line
 
     if options.launches and not options.frameworks:
         options.error("--launches needs --frameworks")

@@ -11,8 +11,8 @@ from ..hybrid.compiler import hybridize
 from ..lesson import muted
 from ..machine.limits import c_loop, reading
 from ..measure.candidates import recipe
-from ..measure.launch import progress_line
 from ..measure.processes import started
+from ..measure.show import progress_line
 from ..measure.sweeps import Sweep, sweep
 from ..nets import get_net, random_input, without_gradients
 from ..side_by_side import framework_ways, missing_frameworks, network_input, network_weights

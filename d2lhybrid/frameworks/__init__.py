@@ -32,6 +32,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from .threads import THREADS, limit_threads
+
 # As Python imports it -> its file in this folder; None where there is nothing special.
 FRAMEWORKS = {
     "torch": "pytorch",
@@ -42,17 +44,6 @@ FRAMEWORKS = {
     "tensorflow": "tensorflow",
     "paddle": "paddle",
 }
-# Read by the frameworks when they are loaded, or by JAX at its first operation.
-THREADS = [
-    "OMP_NUM_THREADS",  # PyTorch, MXNet, PaddlePaddle
-    "OPENBLAS_NUM_THREADS",  # NumPy
-    "MKL_NUM_THREADS",
-    "TF_NUM_INTRAOP_THREADS",  # TensorFlow
-    "TF_NUM_INTEROP_THREADS",
-    "NPROC",  # JAX
-]
-
-
 _came_along: set[str] = set()  # loaded by another framework, as jax is by tensorflow
 
 
@@ -102,18 +93,6 @@ def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
     _came_along.update((FRAMEWORKS.keys() & sys.modules.keys()) - before - {"numpy"})
     _came_along.discard(name)
     return module
-
-
-def limit_threads(name, threads):
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ValueError(f"threads must be a whole number, 1 or more, not {threads!r}")
-    wanted = dict.fromkeys(THREADS, str(threads))
-    if name in sys.modules and not wanted.items() <= os.environ.items():
-        raise RuntimeError(
-            f"{name} is loaded already, and reads its number of threads only then; restart the "
-            "kernel, and call import_framework first"
-        )
-    os.environ |= wanted
 
 
 def advice(name: str) -> str:

@@ -39,11 +39,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+def plain_number(number: Real) -> int | float | bool:
+    """A number of any type as one whose text is Python without imports."""
+    return number if type(number) in (int, float, bool) else float(number)
+
+
 @dataclass(frozen=True, eq=False)
 class Node:
     """One value: an 'input', a 'constant', a 'parameter', or what one of OPERATIONS computes.
 
-    A 'batch', the size of the batch as a number, is in no graph: a recording refuses to use it.
+    `x.shape[0]` of a batch is a 'batch'. It never gets into a graph: `Recorder` refuses it.
     """
 
     op: str
@@ -124,7 +129,7 @@ class Graph:
             if node.shape is not None or not isinstance(value, Real):
                 wanted = f"a {node.type}" if node.type else "a number"
                 raise TypeError(f"{node.name} is {wanted}, and cannot be bound to {value!r}")
-            constants[node] = Node("constant", value=value)
+            constants[node] = Node("constant", value=plain_number(value))
         if values:
             raise TypeError(f"{self.name} has no input {', '.join(sorted(values))}")
         inputs = tuple(node for node in self.inputs if node not in constants)
@@ -160,7 +165,7 @@ class Graph:
 
     @cached_property
     def kernels(self) -> list[list[Node]]:
-        """The operations that are computed together, in order. Only the last of each is stored."""
+        """Lists of operations that are computed together, in one loop; the last one is stored."""
         kernels, waiting = [], {}  # waiting: what is fused, until its reader comes
         for node in self.nodes:
             if node.is_operation:

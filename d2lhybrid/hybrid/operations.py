@@ -121,7 +121,7 @@ def operation_names():
 
 
 def fill(template, values):
-    """A template with the values in its places. The last places may stay empty.
+    """A template with the values in its places; what stands before a place left over goes, too.
 
     >>> fill("linear({}, {}, {})", ["x", "weight"])
     'linear(x, weight)'

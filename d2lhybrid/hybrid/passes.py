@@ -1,12 +1,14 @@
 """The passes: each takes a graph and returns one that computes the same.
 
     >>> from .recorder import trace
-    >>> optimise(trace(lambda a, b: (a + b) * (a + b) + 2 * 3, 1, 2))
-    program(a, b):
-        v1 = add(a, b)  # slot 0
+    >>> graph = trace(lambda a, b: (a + 1) * (a + 1) + 2 * b, 1, 2)
+    >>> optimise(graph.bind(b=3))
+    program(a):
+        v1 = add(a, 1)  # slot 0
         v3 = add(mul(v1, v1), 6)
         return v3
 
+2 * b was folded, a + 1 is shared, and mul is fused into add, so it has no line of its own.
 Each goes through the nodes in the order of computing. To repeat a pass changes nothing more.
 Explained in notebook 03; torch.fx has passes, too, and LLVM's are the best known.
 """
@@ -94,6 +96,7 @@ def plan_memory(graph):
         stored = kernel[-1]
         if stored not in graph.outputs:  # an output goes into memory of its own
             # before any is freed: a linear layer must not write where it still reads
+            # a free one, or else a new one: the slots are 0, 1, 2 ...
             slots[stored] = free.pop() if free else len(set(slots.values()))
         read = dict.fromkeys(source for node in kernel for source in node.inputs)
         free += [slots[node] for node in read if node in slots and last_kernel[node] is kernel]

@@ -9,13 +9,13 @@
 
 Read `trace` first, then `Recorder`, which keeps what is computed, and `Symbol`, which stands for a
 value. The refusals at the end may be skipped.
-
 Explained in notebook 03; torch.fx calls these `Proxy` and `Tracer`, JAX calls them tracers.
 """
 
 import copy
 import inspect
 import linecache
+import os
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -25,12 +25,13 @@ from pathlib import Path
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .graph import Graph, Node
+from .graph import Graph, Node, plain_number
 from .operations import BATCH, OPERATIONS, UnsupportedOperation
 from .witness import variables
 
 # Files whose lines are not the user's program.
-NOT_THE_USERS = (str(Path(__file__).parent), str(Path(torch.__file__).parent), copy.__file__)
+NOT_THE_USERS = tuple(str(Path(file).parent) + os.sep for file in (__file__, torch.__file__))
+NOT_THE_USERS += (copy.__file__,)
 
 RECORDER = ContextVar("recorder", default=None)  # the one that is recording now
 
@@ -55,7 +56,7 @@ def trace(function: Callable, *examples: torch.Tensor | Real) -> Graph:
     Args:
         function: A function, a module, or any other object that can be called.
         examples: An example of each argument: a number, or a tensor of a floating-point type. Of
-            a number only the type matters, of a tensor also the shape. The first size of a tensor
+            a tensor its type and shape matter, of a number nothing. The first size of a tensor
             with two dimensions or more is the batch, and may differ from call to call.
 
     Returns:
@@ -74,7 +75,10 @@ def trace(function: Callable, *examples: torch.Tensor | Real) -> Graph:
 
 
 def record_nodes(function, inputs):
-    """As `trace`, with nodes in place of examples. A 'batch' or a number becomes no graph input."""
+    """As `trace`, with nodes in place of examples.
+
+    A number, or a node 'batch', is handed to the function, and is no input of the graph.
+    """
     recorder = Recorder(tensor_names(function))
     with recorder:
         result = function(
@@ -82,6 +86,7 @@ def record_nodes(function, inputs):
         )
     if recorder.refusal:  # the program caught it and went on in another way
         raise recorder.refusal
+    # not isinstance: that asks a symbol for its __class__, which is refused
     container = type(result) if issubclass(type(result), (tuple, list)) else None
     if container not in (None, tuple, list):
         raise RecordingError(f"the program returns a {container.__name__}; use a tuple")
@@ -131,10 +136,8 @@ def input_node(name, example):
 # What is recorded ---------------------------------------------------------------------------
 
 # Other names that Python and torch have for an operation -> our name.
-SYNONYMS = {
-    **{"truediv": "div", "divide": "div", "true_divide": "div"},
-    **{"multiply": "mul", "subtract": "sub", "negative": "neg"},
-}
+SYNONYMS = {"truediv": "div", "divide": "div", "true_divide": "div", "multiply": "mul"}
+SYNONYMS |= {"subtract": "sub", "negative": "neg"}
 REVERSED = {"radd": "add", "rsub": "sub", "rmul": "mul", "rtruediv": "div"}
 # Arguments that come after the operands.
 OPTIONS = {"relu": ["inplace"], "dropout": ["p", "training", "inplace"]}
@@ -203,7 +206,7 @@ class Recorder(TorchFunctionMode):
         names = [*operands, *OPTIONS.get(op, [])]
         given = dict(zip(names, args, strict=False)) | kwargs
         for key, value in WITHOUT_EFFECT.items():
-            if key in given and given[key] is value:
+            if key in given and given[key] is value:  # not ==: a tensor compares its elements
                 del given[key]
         if "inplace" in given:
             raise changes_a_tensor(f"{op}_")
@@ -244,8 +247,7 @@ class Recorder(TorchFunctionMode):
                 raise unsupported("the batch size as a number")
             return value.node
         if isinstance(value, Real):
-            number = value if type(value) in (int, float, bool) else float(value)
-            self.nodes.append(Node("constant", value=number))
+            self.nodes.append(Node("constant", value=plain_number(value)))
             return self.nodes[-1]
         if not isinstance(value, torch.Tensor):
             kind = type(value).__name__

@@ -9,17 +9,11 @@ round, in random order, and its times are compared only with the baseline's of t
 slow changes, such as the processor's clock rate, are the same for both and cancel. A short
 interruption hits one block only; against that the median over all rounds helps. The difference
 between the baseline's two blocks is the noise floor: smaller differences cannot be distinguished
-from chance here, now. Unless all calls are long, each block begins with a call that is not timed:
-without it, a block that follows a block of the same function would find its data in the cache, and
-seem faster.
+from chance here, now. Unless all calls are long, each block begins with a call that is not timed,
+see `Runner.measure`.
 
 The rounds fill the whole time limit, and the answer is looked at once, at its end. To stop as soon
-as it looks clear would be quicker, and would err more often: with each look there is another
-chance to see something by accident, and what changes slowly would not have changed yet.
-
-A candidate that is a program runs in a process of its own, and measures itself in the same way; the
-order is drawn here.
-
+as it looks clear would err more often: each look is another chance to see something by accident.
 Notebook 05 builds a small version. The usual tool for two separate runs is `pyperf compare_to`.
 """
 
@@ -34,10 +28,11 @@ from typing import Any
 from .. import frameworks
 from .agreement import any_needs_gradients, difference
 from .candidates import CandidateError, Program, Recipe, Repeated
-from .launch import Launch, progress_line
+from .launch import Launch
 from .measured_on import describe_machine, together
 from .processes import Started
 from .results import Comparison, quoted
+from .show import progress_line
 from .statistics import ERROR, rank
 from .timing import Runner
 
@@ -92,7 +87,7 @@ def compare(
             rounding of their number format, see `d2lhybrid.difference`.
         min_effect: A difference below this share is never called one: 0.01 is 1 %.
         time_limit: Seconds of measuring, in all launches together; by default 1, and of several
-            launches a quarter for each. Or what 10 rounds of each launch take, if that is longer.
+            launches a quarter for each. Or what 10 rounds of the fastest calls take, if longer.
             Building and warming up come on top. What changes more slowly than a launch is long
             cannot be seen.
         synchronize: Waits until a device has done what was asked of it. By default every

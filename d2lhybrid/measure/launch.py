@@ -1,7 +1,15 @@
-"""All candidates of a comparison, started together: in this process, or each in its own."""
+"""All candidates of a comparison, started together: in this process, or each in its own.
+
+    with Launch({"eager": net, "same": net}, (x,), first_calls=0) as launch:
+        launch.warm_up(synchronize, perf_counter, show=print, failed=print)
+        launch.measure("eager", time_limit=1.0, show=print, always=False)
+        launch.timings()["eager"].calls  # 11
+
+A process may be fast or slow as a whole, by where its memory lies. So `compare` can start all
+candidates several times; one start is a launch.
+"""
 
 import os
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from math import inf
@@ -69,7 +77,7 @@ class Launch:
     def measure(
         self, baseline: str, time_limit: float, show: Callable[[str], None], always: bool
     ) -> None:
-        """Measure rounds until `time_limit` (seconds) has passed, and MIN_ROUNDS at least.
+        """Measure rounds for `time_limit` seconds, or as long as MIN_ROUNDS of the fastest take.
 
         `show` gets the time that passed, if that takes LONG, or `always`.
         """
@@ -95,26 +103,3 @@ class Launch:
     def machines(self) -> list[dict[str, Any]]:
         """How the programs' processes describe their machine."""
         return [r.machine for r in self.runners.values() if isinstance(r, ProgramRunner)]
-
-
-def progress_line(progress: bool | Callable[[str], None] | None) -> Callable[[str], None]:
-    """A function that shows a text on stderr in place of the previous one; '' erases it.
-
-    With `progress` None it shows something only in a terminal, so that nothing of it is ever
-    stored in a notebook; with False nothing. A function is used as it is: it gets each text, and
-    '' at the end.
-    """
-    if callable(progress):
-        return progress
-    stream = sys.stderr
-    visible = stream.isatty() if progress is None else progress
-    width = 0
-
-    def show(text):
-        nonlocal width
-        if visible and (text or width):
-            stream.write("\r" + text.ljust(width) + ("" if text else "\r"))
-            stream.flush()
-            width = len(text)
-
-    return show

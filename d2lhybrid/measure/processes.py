@@ -26,7 +26,7 @@ from typing import Any
 from ..children.arrays import decode, encode
 from ..children.inside import GRACE
 from ..children.parent import Child, end_all, new_answers
-from ..frameworks import THREADS
+from ..frameworks.threads import THREADS
 from .candidates import CandidateError, Program
 from .timing import Plan
 

@@ -14,15 +14,14 @@ from statistics import median, mode, stdev
 from typing import Any
 
 from ..tables import Table
+from ..verdicts import FASTER, judge
 from . import show
 from .measured_on import machine_line, software_line
 from .statistics import (
     ERROR,
-    FASTER,
     effective_size,
     has_slow_calls,
     interval,
-    judge,
     mean_time,
     price,
     total_time,

@@ -1,11 +1,14 @@
 """How a `Comparison` is shown: as tables in text, one above the other, and as one wide table.
 
 Here `c` is the comparison, and `r` one of its results. Every function returns text, or cells of
-text. A line of text has 88 characters at most.
+text. A line of text has 88 characters at most. `progress_line` shows how far the measuring is.
 """
 
+import sys
+from collections.abc import Callable
+
 from ..tables import Column, seconds, text_table
-from .statistics import SLOWER, UNCLEAR
+from ..verdicts import SLOWER, UNCLEAR
 
 LABEL, INTERVAL = Column(""), Column("95 % interval", 16)
 RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
@@ -123,3 +126,26 @@ def remarks(c):
                 f"note: * now and then {r.slow_calls_of} takes far longer: "
                 f"by all calls together the speed-up is {r.mean_speedup:.3f}"
             )
+
+
+def progress_line(progress: bool | Callable[[str], None] | None) -> Callable[[str], None]:
+    """A function that shows a text on stderr in place of the previous one; '' erases it.
+
+    With `progress` None it shows something only in a terminal, so that nothing of it is ever
+    stored in a notebook; with False nothing. A function is used as it is: it gets each text, and
+    '' at the end.
+    """
+    if callable(progress):
+        return progress
+    stream = sys.stderr
+    visible = stream.isatty() if progress is None else progress
+    width = 0
+
+    def show(text):
+        nonlocal width
+        if visible and (text or width):
+            stream.write("\r" + text.ljust(width) + ("" if text else "\r"))
+            stream.flush()
+            width = len(text)
+
+    return show

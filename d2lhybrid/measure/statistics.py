@@ -1,11 +1,10 @@
-"""What follows from measured times: an interval, a verdict, and what all calls together take.
+"""What follows from measured times: an interval, and what all calls together take.
 
     pairs = 3 * [(30, 20), (31, 20), (29, 20), (30, 21), (30, 19), (32, 20), (30, 20), (28, 20)]
     low, middle, high = interval([log(a / b) for a, b in pairs])  # 0.372, 0.405, 0.438
-    judge(low, high, min_effect=0.01, noise_floor=0.002)  # 'faster'
 
-If two candidates are the same, and the order within each round is random, either is the faster
-one in half of the rounds, as a coin does, even if the machine is busy. From that alone follows the
+If two candidates are equally fast, and the order in each round is random, then which of them is
+faster in a round is the toss of a coin, however busy the machine is. From that alone follows the
 interval of the median ratio: by the order statistics of the paired ratios, with no assumption
 about how times are distributed (the sign test; W. J. Conover, Practical Nonparametric Statistics,
 chapter 3). `scipy.stats.quantile_test` gives the same interval. Notebook 05 builds it.
@@ -15,32 +14,23 @@ memory was moved or a governor wakes up, neighbouring rounds resemble each other
 of them may say as little as ten. `effective_size` finds out how many independent rounds they are
 worth, and the interval is as wide as if there were only so many.
 
-The verdict calls two candidates as good as equal only where the whole interval lies within the
-smallest effect worth a word. Statistics calls that an equivalence test, and the smallest effect its
-margin: that two things were not seen to differ does not show that they are equal.
-
 `compare` judges the median, the usual call. Where now and then a call of one candidate takes a
 hundred times longer (a flush, a recompilation), the total time says something else.
 """
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import inf, log1p, sqrt
+from math import ceil, inf, log, sqrt
 from statistics import fmean, median
 
 from .timing import Timing
 
-FASTER, SLOWER, EQUAL = "faster", "slower", "as good as equal"
-UNCLEAR = "no clear difference"
-
-# How often the interval may miss the truth: 1 time in 20, of which a fifth is kept for what
-# `effective_size` overlooks.
-ERROR = 0.04
-FEW = 16  # for values that are worth fewer independent ones than this, coins are no guide
-NOTICED = 3  # standard deviations: what sums of independent values exceed by chance is no sign
+ERROR = 0.04  # 1 time in 20 the interval may err; a fifth is for what `effective_size` overlooks
+FEW = 16  # independent values; if there are fewer, `interval` takes the range
+NOTICED = 3  # standard deviations: a smaller excess is put down to chance
 TINY = 1e-6  # values that differ by less are the same, whatever the last digits do
 SLOW = 1.5  # a block is slow if it takes so many times its candidate's median
-CERTAIN = 4  # standard deviations: by chance once in 30,000 comparisons
+CERTAIN = log(30_000)  # by chance less than once in 30,000 comparisons
 
 Interval = tuple[float, float, float]  # low, median, high
 
@@ -65,7 +55,7 @@ def interval(values: Sequence[float], error: float = ERROR) -> Interval:
     ordered = sorted(values)
     n, worth = len(values), effective_size(values)
     if worth < n and worth < FEW:
-        # Too few to count on. What is still to come may lie as far out as what came lies apart.
+        # The whole range, without its farthest twentieths, and its own length on either side.
         low, high = ordered[n // 20], ordered[-1 - n // 20]
         return 2 * low - high, median(ordered), 2 * high - low
     r = rank(worth, error) * n // worth
@@ -114,22 +104,6 @@ def _excess(values):
     return worst
 
 
-def judge(low: float, high: float, min_effect: float, noise_floor: float) -> str:
-    """A verdict from the interval of a log speed-up.
-
-    A candidate is faster, or slower, if its whole interval lies beyond the grey zone: the noise
-    floor, and the smallest effect worth a word on top of it. If the interval lies within the
-    smallest effect, the two are as good as equal. Otherwise this run cannot tell.
-    """
-    smallest = log1p(min_effect)
-    grey = smallest + log1p(noise_floor)
-    if low > grey:
-        return FASTER
-    if high < -grey:
-        return SLOWER
-    return EQUAL if -smallest <= low and high <= smallest else UNCLEAR
-
-
 def usual_time(timing: Timing) -> float:
     """Seconds of a call: the median of all blocks."""
     return median(timing.block_a + timing.block_b)
@@ -151,7 +125,7 @@ def total_time(timing: Timing, calls: int) -> float:
 
     The first calls were timed one by one; each of the others counts as the mean of the blocks.
     """
-    first = timing.warmup[: -(-calls // timing.inner_calls)]
+    first = timing.warmup[: ceil(calls / timing.inner_calls)]
     later = max(0, calls - len(first) * timing.inner_calls)
     return (timing.build or 0.0) + sum(first) + later * mean_time(timing)
 
@@ -165,8 +139,14 @@ def has_slow_calls(own: Sequence[Timing], other: Sequence[Timing]) -> bool:
     mine, others = sum(map(_slow_blocks, own)), sum(map(_slow_blocks, other))
     ran, other_ran = sum(map(_time_in_blocks, own)), sum(map(_time_in_blocks, other))
     share = ran / (ran + other_ran)
-    expected = (mine + others) * share
-    return mine > expected + CERTAIN * sqrt(expected * (1 - share))
+    slow = mine + others
+    if mine <= slow * share:
+        return False
+    # Chernoff's bound: by chance so many fall to `own` less often than exp(-surprise)
+    surprise = mine * log(mine / (slow * share))
+    if others:
+        surprise += others * log(others / (slow * (1 - share)))
+    return surprise > CERTAIN
 
 
 def _slow_blocks(timing):

@@ -11,12 +11,12 @@ from math import exp, log
 from typing import Any
 
 from ..tables import Column, Table, seconds
+from ..verdicts import FASTER, SLOWER
 from .candidates import Program, Recipe, Repeated
 from .comparison import compare
-from .launch import progress_line
 from .processes import Started
 from .results import Comparison
-from .statistics import FASTER, SLOWER
+from .show import progress_line
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,10 @@
     timing = rounds.timings()["eager"]
     timing.block_a, timing.block_b, timing.calls  # (2.554e-05,), (2.563e-05,), 11
 
-Explained in notebook 05. `timeit` and `torch.utils.benchmark` time one candidate after the other.
+A candidate is what is timed against others: a callable, a `Recipe` that builds one, or a
+`Repeated`, whose one call does many. A block is some calls that are timed together, about 0.3 ms;
+a round is two blocks of each candidate. Explained in notebook 05. `timeit` and
+`torch.utils.benchmark` time one candidate after the other.
 """
 
 import gc
@@ -33,7 +36,7 @@ class Timing:
 
     block_a: tuple[float, ...]  # a call's time in one of the two blocks of each round
     block_b: tuple[float, ...]  # in the other one; which came first is random
-    calls: int  # so many calls made a block
+    calls: int  # timed together in one block
     warmup: tuple[float, ...]  # the times of the calls before the first round
     build: float | None = None  # what a recipe took to build
     built_in: str = ""  # whether process and caches were cold then
@@ -123,9 +126,9 @@ class Runner:
         while calls >= BLOCK / SHORT:  # so short a call cannot be timed alone
             if min(self._block(Plan(calls, untimed=1)) for _ in range(3)) >= BLOCK / 2:
                 break
-            calls *= 2
-            if calls > MAX_CALLS:
+            if calls * 2 > MAX_CALLS:
                 raise self._below_the_clock(calls)
+            calls *= 2
         return calls
 
     def measure(self, plan: Plan) -> float:
@@ -156,7 +159,7 @@ class Runner:
         return self.clock()
 
     def _below_the_clock(self, calls):
-        return ValueError(f"the clock sees no time pass in {calls} calls of {self.label!r}")
+        return ValueError(f"the clock sees too little time pass in {calls} calls of {self.label!r}")
 
 
 class Rounds:
@@ -169,8 +172,8 @@ class Rounds:
 
     def __init__(self, runners: list[Runner], baseline: Runner):
         self.plans = fit_blocks(runners, baseline)
-        self._columns = [(runner, []) for runner in runners for _ in range(2)]
-        self._order = list(self._columns)
+        self._blocks = {runner: ([], []) for runner in runners}
+        self._order = [(runner, times) for runner in runners for times in self._blocks[runner]]
         self._shuffle = Random().shuffle  # its own: the program's random numbers stay the same
 
     def add(self) -> None:
@@ -180,22 +183,22 @@ class Rounds:
             times.append(runner.measure(self.plans[runner]))
 
     def __len__(self):
-        return min(len(times) for _, times in self._columns)
+        return min(len(times) for _, times in self._order)
 
     def shortest(self) -> float:
         """Seconds that a round takes at least."""
         return sum(
             (self.plans[runner].untimed + self.plans[runner].calls) * runner.fastest
-            for runner, _ in self._columns
+            for runner, _ in self._order
         )
 
     def timings(self) -> dict[str, Timing]:
         """What was measured so far: label -> Timing."""
-        columns = iter(tuple(times[: len(self)]) for _, times in self._columns)
-        found = {}
-        for (runner, plan), a, b in zip(self.plans.items(), columns, columns, strict=True):
+        whole, found = len(self), {}  # a round that was interrupted does not count
+        for runner, blocks in self._blocks.items():
+            a, b = (tuple(times[:whole]) for times in blocks)
             before = runner.warmup, runner.build, runner.built_in, runner.inner_calls
-            found[runner.label] = Timing(a, b, plan.calls, *before)
+            found[runner.label] = Timing(a, b, self.plans[runner].calls, *before)
         return found
 
 
@@ -226,7 +229,7 @@ def fit_blocks(runners: list[Runner], baseline: Runner) -> dict[Runner, Plan]:
 
 @contextmanager
 def no_garbage_collection():
-    """Keep the garbage collector from running during a block, like `timeit`."""
+    """Keep the garbage collector from running inside the `with`, like `timeit`."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -11,11 +11,12 @@ from math import inf, sqrt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 
+from ..verdicts import EQUAL, FASTER, SLOWER, UNCLEAR
 from .axes import set_ratio_scale
 from .colours import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, colours_of
 from .style import add_legend, joined, label_rows, new_axes, with_alt, write, write_beside
 
-COLOUR_OF = {"faster": BLUE, "slower": RED, "as good as equal": GREEN, "no clear difference": GREY}
+COLOUR_OF = {FASTER: BLUE, SLOWER: RED, EQUAL: GREEN, UNCLEAR: GREY}
 
 Speedup = tuple[float, float, float, str]  # speed-up, both ends of its interval, verdict
 
@@ -139,7 +140,7 @@ def plot_speedups_by_size(
         middles, lows, highs, verdicts = zip(*speedups[label], strict=True)
         lows = [max(low, 1 / farthest) for low in lows]
         highs = [min(high, farthest) for high in highs]
-        faces = [colour if verdict in ("faster", "slower") else "white" for verdict in verdicts]
+        faces = [colour if verdict in (FASTER, SLOWER) else "white" for verdict in verdicts]
         ax.fill_between(sizes, lows, highs, color=colour, alpha=0.25, linewidth=0)
         ax.plot(sizes, middles, color=colour, linewidth=2, label=label)
         ax.scatter(sizes, middles, s=45, c=faces, edgecolors=colour, zorder=3)

@@ -17,7 +17,9 @@ from typing import Protocol
 
 import networkx
 
-from .program import SIGNS, straight_line
+from .program import straight_line
+
+SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 
 class HasFlow(Protocol):
@@ -36,7 +38,7 @@ def data_flow(program: str | Callable | HasFlow) -> networkx.DiGraph:
 
     Returns a directed graph with an arrow from each value to what is computed from it. Its nodes
     are added in the order of computing. Each has a `label` (`a`, `1`, `+`, `add`), a `kind`
-    (`input` or `operation`) and the `name` that the program gives to its value, or ''.
+    (`input` or `operation`) and the last `name` that the program gives to its value, or ''.
 
     ValueError, with the line, for a statement or an expression that cannot be followed; TypeError
     for a lambda or a class, whose source is not that of one function.

@@ -6,11 +6,9 @@
     >>> print(drop_unused_text(fold_constants_text(inline(text))))
     print(10)
 
-Written by the reader in notebook 02.
-
-Each step takes the text of a straight-line program and returns the text of a program that
-prints the same. A straight-line program has no `if` and no loop, and gives each name its value
-once. It is made of
+In notebook 02 the reader writes these steps. Each takes the text of a straight-line program, and
+returns the text of a program that prints the same. A straight-line program has no `if` and no
+loop, and gives each name its value once. It is made of
 
     def f(a, b): ...    assignments, with a `return` at the end
     e = ...             an expression: whole numbers, names, `+ - *`, and calls of functions
@@ -30,10 +28,9 @@ from contextlib import redirect_stdout
 from copy import deepcopy
 
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
-SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 
-# The running example ------------------------------------------------------------------------
+# The running example, with the names of the book: each returns the text of a program ---------
 
 
 def add_() -> str:
@@ -120,6 +117,8 @@ def _check_statements(statements, arity, values, inside_function):
                 if ast.unparse(statement.args) != ", ".join(parameters) or statement.decorator_list:
                     _refuse(statement, "only plain parameters can be inlined")
                 local = set(parameters)
+                if len(local) < len(parameters) or local & arity.keys():
+                    _refuse(statement, "each parameter needs a name that nothing else has")
                 _check_statements(body, arity, local, inside_function=True)
                 _check_expression(result, arity, local)
                 arity[name] = len(parameters)

@@ -1,9 +1,9 @@
 """A gate that holds threads back, to prove an order of events without a clock.
 
-    >>> gate = Gate("the second gate")
+    >>> gate = Gate("the gate of worker 2")
     >>> gate.wait(timeout=0)
     Traceback (most recent call last):
-    TimeoutError: waited 0 s for the second gate to be opened
+    TimeoutError: waited 0 s for the gate of worker 2 to be opened
     >>> gate.open()
     >>> gate.wait()
 

@@ -1,4 +1,4 @@
-"""A simulated link: one thread sleeps alpha + beta * bytes seconds a message, and uses no core.
+"""An emulated link: one thread sleeps alpha + beta * bytes seconds a message, and uses no core.
 
     >>> with Link(alpha=1e-3, beta=1e-6) as link:  # 1 ms, and 1 ms for each kB
     ...     arrived = link.send(torch.ones(250))
@@ -19,8 +19,8 @@ from .log import Log
 class Link:
     """Carries one message at a time, in the order of sending. A context manager.
 
-    A message of n bytes takes `alpha` + `beta` * n seconds or a little more. At the end of the
-    block the link delivers what was sent, and ends its thread.
+    A message of n bytes takes `alpha` seconds, and `beta` for each byte, or a little more. At the
+    end of the block the link delivers what was sent, and ends its thread.
     """
 
     def __init__(self, alpha: float, beta: float, log: Log | None = None):
@@ -33,7 +33,7 @@ class Link:
         return self.alpha + self.beta * size
 
     def send(self, tensor: torch.Tensor, label: str = "message") -> Future:
-        """Give an order to send, and return at once; the future's result is what arrives.
+        """Put a tensor on the link, and return at once; the future's result is what arrives.
 
         What arrives is what the tensor was at this moment, whatever becomes of it later.
         """

@@ -2,13 +2,14 @@
 
     >>> log = Log()
     >>> with log.span("worker 1", "a product"):
-    ...     _ = log.note("worker 2", "waits")
+    ...     seconds = log.note("worker 2", "waits")
     >>> print(log)
     worker 1: starts a product
     worker 2: waits
     worker 1: ends a product
 
-Explained in notebook 15; tracing tools call its entries events and spans.
+A lane is a row of a picture of the log, such as a thread. Explained in notebook 15; tracing tools
+call its entries events and spans.
 """
 
 from collections.abc import Iterator

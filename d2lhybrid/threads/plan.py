@@ -12,6 +12,7 @@ multiprocessing timing anomalies", 1969), the bounds on the length R. P. Brent's
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from math import inf
 
 from .log import Span
 
@@ -28,7 +29,7 @@ def list_schedule(tasks: Tasks, workers: int) -> list[Span]:
     running, spans, now = [], [], 0
     while waiting or running:
         for name, (duration, needed) in list(waiting.items()):
-            if free and all(ends.get(other, now + 1) <= now for other in needed):
+            if free and all(ends.get(other, inf) <= now for other in needed):
                 worker, ends[name] = free.pop(0), now + duration
                 heappush(running, (ends[name], worker))
                 spans.append(Span(f"worker {worker}", name, now, ends[name]))
@@ -50,7 +51,7 @@ def makespan(spans: Sequence[Span]) -> float:
 def longest_path(tasks: Tasks) -> float:
     """The length of the longest chain of tasks that wait for each other, in time.
 
-    No number of workers is faster.
+    No schedule is shorter, however many workers there are. Tasks must not wait in a circle.
     """
     ends = {}
 

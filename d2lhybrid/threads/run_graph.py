@@ -59,7 +59,7 @@ def run_parallel(
                 running[pool.submit(compute, node, *read)] = node
             done, _ = wait(running, timeout, return_when=FIRST_COMPLETED)
             if not done:
-                stuck = [graph.names[node] for node in running.values()]
+                stuck = [graph.names[node] for order, node in running.items() if order.running()]
                 raise TimeoutError(f"waited {timeout:g} s for {', '.join(stuck)}")
             ready = []
             for order in done:

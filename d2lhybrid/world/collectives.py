@@ -10,7 +10,8 @@
 Explained in notebook 19. Each function gets a rank's own `Comm` and its own tensor, of any shape,
 which stays as it is. It returns the sum: a new tensor of the same shape and dtype, without a
 gradient. All ranks call the same one, with tensors of equally many elements (or else it fails), and
-every rank gets the same bits. For n ranks and tensors of S bytes they send:
+every rank gets the same bits. For n ranks and tensors of S bytes they send, in rounds that must
+wait for each other:
 
                         messages     bytes, the busiest rank     rounds
     star                2(n-1)       (n-1) S                     2(n-1)
@@ -27,7 +28,7 @@ from .comm import Comm
 
 
 def ring_steps(comm: Comm, x: torch.Tensor) -> Iterator[torch.Tensor]:
-    """A ring all-reduce, step by step: yields the unfinished sum, the same tensor after each step.
+    """A ring all-reduce, step by step: yields the growing sum, the same tensor each time.
 
     In the first half each rank adds what it receives to its own, and in the second it copies it.
     """

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..children.parent import Child, Kept, end_all, new_answers
-from ..frameworks import THREADS
+from ..frameworks.threads import THREADS
 from .comm import Message
 from .packing import pack, unpack
 from .sources import Sources

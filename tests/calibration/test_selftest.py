@@ -11,7 +11,7 @@ from math import exp
 import pytest
 
 from calibration import selftest
-from d2lhybrid.measure.statistics import FASTER, SLOWER, UNCLEAR
+from d2lhybrid.verdicts import FASTER, SLOWER, UNCLEAR
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ OTHERS = ["mxnet", "tensorflow", "paddle", "jax"]
 
 @pytest.fixture(autouse=True)
 def same_environment_after_the_test(monkeypatch):
-    for name in frameworks.THREADS:
+    for name in frameworks.threads.THREADS:
         monkeypatch.setenv(name, "")  # so that it is put back
         monkeypatch.delenv(name)
 
@@ -94,7 +94,7 @@ def test_a_notebook_shows_these_two_lines_and_no_traceback(missing, monkeypatch)
 
 def test_threads_are_set_before_the_import(made_up):
     loaded = import_framework("made_up", threads=3)
-    assert {loaded.seen[name] for name in frameworks.THREADS} == {"3"}
+    assert {loaded.seen[name] for name in frameworks.threads.THREADS} == {"3"}
     assert frameworks.state()["threads"] == 3 or "torch" in sys.modules
     assert import_framework("made_up", threads=3) is loaded  # the cell is run once more
     assert import_framework("made_up") is loaded
@@ -105,7 +105,7 @@ def test_threads_are_set_before_the_import(made_up):
 
 def test_without_a_number_of_threads_the_framework_chooses(made_up):
     loaded = import_framework("made_up")
-    assert not loaded.seen.keys() & set(frameworks.THREADS)
+    assert not loaded.seen.keys() & set(frameworks.threads.THREADS)
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.0, "1", True])

@@ -9,8 +9,8 @@ import pytest
 from measure_helpers import launched, steady
 
 from d2lhybrid import Comparison
-from d2lhybrid.measure.statistics import FASTER, SLOWER, UNCLEAR
 from d2lhybrid.measure.timing import Timing
+from d2lhybrid.verdicts import FASTER, SLOWER, UNCLEAR
 
 SPEEDUPS = [1.25, 1.0, 4.0, 2.0, 1.6, 5.0, 8.0, 2.5, 10.0]  # sorted: 1 1.25 1.6 2 2.5 4 5 8 10
 

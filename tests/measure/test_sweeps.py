@@ -7,8 +7,8 @@ import pytest
 from measure_helpers import crossing_sweep, example, fails
 
 from d2lhybrid import Sweep, sweep
-from d2lhybrid.measure.statistics import FASTER, SLOWER
 from d2lhybrid.measure.sweeps import Crossing
+from d2lhybrid.verdicts import FASTER, SLOWER
 
 
 def test_sweep_finds_the_crossing(clock):

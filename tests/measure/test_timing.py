@@ -12,7 +12,7 @@ from measure_helpers import restless
 from d2lhybrid import compare, recipe, repeated
 from d2lhybrid.measure import timing
 from d2lhybrid.measure.measured_on import Coldness
-from d2lhybrid.measure.statistics import EQUAL, FASTER, UNCLEAR
+from d2lhybrid.verdicts import EQUAL, FASTER, UNCLEAR
 
 
 def test_a_clear_answer_takes_the_whole_time_as_an_open_one_does(clock):

@@ -205,7 +205,7 @@ VERDICTS = [
 
 @pytest.mark.parametrize(("status", "failed", "arguments", "line"), VERDICTS)
 def test_the_last_line_says_whether_the_course_is_ready(status, failed, arguments, line):
-    assert checking.verdict(status, failed, arguments, {}) == line
+    assert checking.last_line(status, failed, arguments, {}) == line
 
 
 def test_the_line_before_it_says_where_the_time_went():
@@ -218,9 +218,9 @@ def test_the_line_before_it_says_where_the_time_went():
 def test_the_last_line_names_what_was_left_out():
     left_out = {"12_b": "Skipped: b is not installed", "10_a": "Skipped: a is not installed"}
     but = "but for 10_a (a is not installed); 12_b (b is not installed)"
-    assert checking.verdict(0, [], [], left_out) == f"ready, {but}"
-    assert checking.verdict(0, [], ["-x"], left_out) == f"ready, as far as was asked, {but}"
-    assert checking.verdict(1, ["tests/test_a.py::test_b"], [], left_out).startswith("not ready")
+    assert checking.last_line(0, [], [], left_out) == f"ready, {but}"
+    assert checking.last_line(0, [], ["-x"], left_out) == f"ready, as far as was asked, {but}"
+    assert checking.last_line(1, ["tests/test_a.py::test_b"], [], left_out).startswith("not ready")
 
 
 NEEDS = {

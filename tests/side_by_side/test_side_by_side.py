@@ -190,7 +190,7 @@ def test_all_learn_alike_and_keep_to_one_core(asked, file):
         ("in_jax.py", "JAX with nn.relu, jit", 1),
         ("in_numpy.py", "NumPy, three products", 1),
         ("in_our_compiler.py", "our compiler, hybridize", 1),
-        ("in_our_compiler.py", "our compiler, in a C loop", 3),
+        ("in_our_compiler.py", "our compiler, in a C loop", 4),
     ],
 )
 def test_what_one_call_calls_in_python(asked, file, label, number):

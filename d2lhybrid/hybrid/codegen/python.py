@@ -23,7 +23,8 @@ def python_source(graph: Graph) -> str:
 
     def text(node):
         if node not in graph.names:  # a number
-            return repr(node.value) if math.isfinite(node.value) else f"float('{node.value}')"
+            is_written = isinstance(node.value, int) or math.isfinite(node.value)
+            return repr(node.value) if is_written else f"float('{node.value}')"
         if not node.fused:
             return graph.names[node]
         return f"({expression(node)})" if OPERATIONS[node.op].sign else expression(node)

@@ -1,0 +1,27 @@
+"""How many threads each framework is given."""
+
+import os
+import sys
+
+# Read by the frameworks when they are loaded, or by JAX at its first operation.
+THREADS = [
+    "OMP_NUM_THREADS",  # PyTorch, MXNet, PaddlePaddle
+    "OPENBLAS_NUM_THREADS",  # NumPy
+    "MKL_NUM_THREADS",
+    "TF_NUM_INTRAOP_THREADS",  # TensorFlow
+    "TF_NUM_INTEROP_THREADS",
+    "NPROC",  # JAX
+]
+
+
+def limit_threads(name: str, threads: int) -> None:
+    """Give the framework of this name so many threads. RuntimeError if it is loaded already."""
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise ValueError(f"threads must be a whole number, 1 or more, not {threads!r}")
+    wanted = dict.fromkeys(THREADS, str(threads))
+    if name in sys.modules and not wanted.items() <= os.environ.items():
+        raise RuntimeError(
+            f"{name} is loaded already, and reads its number of threads only then; restart the "
+            "kernel, and call import_framework first"
+        )
+    os.environ |= wanted
