@@ -1,9 +1,10 @@
 """What a comparison means for a person who has to choose, in a sentence."""
 
-from math import isfinite
-
 from ..measure.results import Comparison, Result, Speedup
+from ..measure.show import CHEAP, SLOWED
 from ..verdicts import FASTER, UNCLEAR
+
+CLOSE = 1.05  # for most people, a speed-up below this makes no difference
 
 
 def advice(comparison: Comparison) -> str:
@@ -12,6 +13,10 @@ def advice(comparison: Comparison) -> str:
     Where the number of calls is given, the total of building and calling counts, otherwise a call.
     It speaks to who has called `python -m d2lhybrid compare`, and names its options.
     """
+    return _choice(comparison) + _disturbed(comparison)
+
+
+def _choice(comparison):
     others = [result for result in comparison.values() if result.label != comparison.baseline]
     faster = [result for result in others if _counts(result).verdict == FASTER]
     if not faster:
@@ -37,20 +42,64 @@ def _counts(result: Result) -> Speedup:
 
 
 def _none(others, comparison):
-    """The sentence for when nothing is known to be faster than the baseline."""
-    calls = _for_calls(comparison)
+    """What to say when nothing is known to be faster than the baseline: a line for each reason."""
+    base, calls = comparison.baseline, _for_calls(comparison)
     unclear = [result for result in others if _counts(result).verdict == UNCLEAR]
-    if unclear:
-        names = " or ".join(result.label + _open(_counts(result)) for result in unclear)
-        remedy = "give it more time (--time-limit) or more launches (--launches)"
-        if calls:  # a launch measures the building once, however long it takes
-            remedy = "give it more launches (--launches)"
-        if not comparison.complete:
-            remedy = "it was interrupted, so let it run to its end"
-        text = f"This run cannot tell whether {names} is faster than {comparison.baseline}{calls}"
-        return f"{text}: {remedy}{_later(others, comparison)}."
-    why = "with building, nothing else is faster" if calls else "nothing else is faster"
-    return f"Stay with {comparison.baseline}{calls}: {why}{_later(others, comparison)}."
+    later = _later(others, comparison)
+    if not unclear:
+        why = "with building, nothing else is faster" if calls else "nothing else is faster"
+        return f"Stay with {base}{calls}: {why}{later}."
+    lines = [_unclear(result, comparison) for result in unclear]
+    return "\n".join(lines) + (f" But{later[1:]}." if later else "")
+
+
+def _unclear(result, comparison):
+    """Why there is no verdict on a candidate, and the one thing to do about it."""
+    base, calls, label = comparison.baseline, _for_calls(comparison), result.label
+    speedup, smallest = _counts(result), 1 + comparison.min_effect
+    low, high, seen = speedup.low, speedup.high, f"{_range(speedup)} times as fast"
+    cannot_tell = f"This run cannot tell whether {label} is faster than {base}{calls}"
+    if not comparison.complete:
+        return f"{cannot_tell}: it was interrupted, so let it run to its end."
+    if not speedup.is_known:
+        return f"{cannot_tell}: give it more launches (--launches)."
+    if not calls and (low > smallest or high < 1 / smallest):
+        floor = f"{base} differs from itself by {comparison.noise_floor:.0%}"
+        return f"{cannot_tell}: it seems {seen}, but {floor}. {_quieter(comparison)}"
+    if high <= CLOSE and low >= 1 / CLOSE:
+        most = max(high - 1, 1 / low - 1)
+        return f"Stay with {base}{calls}: {label} is as fast, within {most:.1%} either way."
+    if high <= smallest:
+        return f"Stay with {base}{calls}: {label} is not faster ({seen})."
+    return f"{cannot_tell} ({seen}): {_more(result, comparison)}."
+
+
+def _quieter(comparison):
+    """What helps against a noise floor."""
+    if comparison.machine["threads"] == 1:
+        return "Try it again when the machine is quieter."
+    return "Try one thread (--threads 1), or a quieter moment."
+
+
+def _more(result, comparison):
+    """Of what to measure more, so that the interval becomes narrower."""
+    if comparison.calls is not None:  # a launch measures the building once, however long it takes
+        return "give it more launches (--launches)"
+    between, within = result.scatter_between, result.scatter_within
+    if between is not None and between > 2 * within:
+        return "its launches differ, so give it more of them (--launches)"
+    return "give it more time (--time-limit)"
+
+
+def _disturbed(comparison):
+    """A line where calls take far longer among the others than alone."""
+    worst = max(comparison.values(), key=lambda result: result.slowdown)
+    if worst.slowdown <= SLOWED:
+        return ""
+    return (
+        f"\nBeware: a call of {worst.label} takes {worst.slowdown:.0f} times as long as it took "
+        f"alone, because threads or other programs are in its way. {_quieter(comparison)}"
+    )
 
 
 def _for_calls(comparison):
@@ -60,15 +109,12 @@ def _for_calls(comparison):
 
 def _times(speedup, comparison):
     """'1.32 times as fast as with eager (1.28 to 1.36)'."""
-    ends = f"{speedup.low:.2f} to {speedup.high:.2f}"
-    return f"{speedup.speedup:.2f} times as fast as with {comparison.baseline} ({ends})"
+    times = f"{speedup.speedup:.2f} times as fast as with {comparison.baseline}"
+    return f"{times} ({_range(speedup)})"
 
 
-def _open(speedup):
-    """How fast a candidate may be, unless there are too few launches to say it."""
-    if speedup.low <= 0 or not isfinite(speedup.high):
-        return ""
-    return f" ({speedup.low:.2f} to {speedup.high:.2f} times as fast)"
+def _range(speedup):
+    return f"{speedup.low:.2f} to {speedup.high:.2f}"
 
 
 def _all_calls(result):
@@ -84,7 +130,7 @@ def _all_calls(result):
 def _pays(result):
     """After how many calls the price of building is paid."""
     calls = result.break_even
-    if calls is None:
+    if calls is None or result.price < CHEAP:
         return ""
     if calls <= 1:
         return ", and building it pays with the first call"

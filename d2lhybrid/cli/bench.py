@@ -1,6 +1,7 @@
 """`python -m d2lhybrid bench`: the course's network, run in every way that this machine has."""
 
 import argparse
+import os
 
 from .options import add_files, size, write
 
@@ -31,6 +32,13 @@ def add_command(commands):
         "several numbers give a table of speed-ups by size",
     )
     bench.add_argument(
+        "--threads",
+        type=size,
+        default=1,
+        metavar="N",
+        help="how many threads each way may use, 1 unless said otherwise, as in the notebooks",
+    )
+    bench.add_argument(
         "--frameworks",
         action="store_true",
         help="compare all frameworks of the course that are installed, each way in a process of "
@@ -49,11 +57,13 @@ def add_command(commands):
 
 def run(options):
     """Measure, print and write. Exit status 2 for options that make no sense together."""
+    from ..frameworks.threads import THREADS
     from ..measure.comparison import TooFewLaunches
     from ..measure.show import progress_line
 
     if options.launches and not options.frameworks:
         options.error("--launches needs --frameworks")
+    os.environ |= dict.fromkeys(THREADS, str(options.threads))  # read when frameworks are loaded
     show = progress_line(None)
     show("loading PyTorch")
     try:

@@ -18,7 +18,9 @@ so that the answer holds for the programs and not only for one run of them.
 Short calls are judged best with one thread (torch.set_num_threads(1) in the file): the idle threads
 of one process go on waiting actively for a moment, and so disturb the others.
 
-The exit status is 0 for an answer, whatever it says, and 2 for a file that cannot be used.
+The exit status is 0 for an answer, whatever it says; 2 for a file that cannot be used; 3 for an
+answer without the candidates that failed; 130 if Ctrl-C ended it, with an answer from what was
+measured until then.
 """
 
 
@@ -46,7 +48,16 @@ def add_command(commands):
         "--time-limit",
         type=duration,
         metavar="S",
-        help="seconds of measuring, half a second for each launch unless said otherwise",
+        help="seconds of measuring, half a second for each launch unless said otherwise; a round "
+        "that has begun is ended, and each launch measures one",
+    )
+    compare.add_argument(
+        "--timeout",
+        type=duration,
+        default=300.0,
+        metavar="S",
+        help="seconds to wait for a candidate to be built and first called, 300 unless said "
+        "otherwise",
     )
     add_files(compare)
     compare.add_argument("--markdown", action="store_true", help="print the table for a page")
@@ -65,14 +76,27 @@ def run(options):
         return
     if options.file is None:
         options.error("which file? `python -m d2lhybrid compare --example` prints one")
+    left_out = []
     try:
         answer = compare_file(
-            options.file, options.launches, options.calls, options.time_limit, not options.no_check
+            options.file,
+            left_out.append,
+            options.launches,
+            options.time_limit,
+            options.timeout,
+            calls=options.calls,
+            check=not options.no_check,
         )
     except UnusableFile as error:
-        print(error, file=sys.stderr)
+        print(*left_out, error, sep="\n", file=sys.stderr)
         raise SystemExit(2) from None
     try:
         show(answer, options.markdown)
+        for text in left_out:
+            print(f"\nleft out: {text}")
     finally:  # even if nobody reads on
         write("comparison", answer, answer, options)
+    if left_out:
+        raise SystemExit(3)
+    if not answer.complete:
+        raise SystemExit(130)

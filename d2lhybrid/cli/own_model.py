@@ -2,11 +2,13 @@
 
 import ast
 import sys
+from collections.abc import Callable
 from importlib.util import decode_source
 from pathlib import Path
+from typing import Any
 
-from ..measure.candidates import CandidateError, Program, own_process
-from ..measure.comparison import ResultsDiffer, compare, least_launches
+from ..measure.candidates import CandidateError, own_process
+from ..measure.comparison import compare, least_launches
 from ..measure.results import Comparison
 from .advice import advice
 
@@ -20,6 +22,7 @@ RULE = (
 HINTS = {
     " missing 1 required positional": "what the function returns is called without arguments",
     " must return a function": 'if it is no candidate, let its name begin with "_"',
+    " did not answer for ": "--timeout gives it more",
 }
 
 
@@ -53,35 +56,43 @@ def builders(path: Path) -> dict[str, int]:
 
 def compare_file(
     path: Path,
+    left_out: Callable[[str], None],
     launches: int | None = None,
-    calls: int | None = None,
     time_limit: float | None = None,
-    check: bool = True,
+    timeout: float = 300.0,
+    **options: Any,
 ) -> Comparison:
     """Compare what a file builds, each candidate in processes of its own.
 
-    `launches` is 9 by default, and `time_limit` half a second for each. UnusableFile for a file
-    that cannot be compared, or a candidate that fails.
+    `left_out` gets a text about each candidate that fails, or returns something else than the
+    baseline. By default there are 9 `launches`, fewer if calls are very long; `time_limit` is half
+    a second for each, and `timeout` seconds is the longest wait for building. Other `options` go
+    to `compare`. UnusableFile for a file that cannot be compared.
     """
     lines = builders(path)
-    programs: dict[str, Program] = {name: own_process(path, name) for name in lines}
-    launches = launches or max(LAUNCHES, least_launches(len(programs) - 1))
-    options = {"time_limit": time_limit or launches / 2, "check": check}
+    programs = {name: own_process(path, name, timeout=timeout) for name in lines}
+    least = least_launches(len(programs) - 1)
+    options["min_launches"] = launches or least
+    launches = launches or max(LAUNCHES, least)
+    options |= {"launches": launches, "time_limit": time_limit or launches / 2}
+
+    def on_error(error):
+        left_out(_failure(path, error, lines[error.label]))
+
     try:
-        return compare(programs, launches=launches, calls=calls, **options)
+        return compare(programs, on_error=on_error, **options)
     except CandidateError as error:
         raise UnusableFile(_failure(path, error, lines[error.label])) from error
-    except ResultsDiffer as error:
-        raise UnusableFile(f"{path}, line {lines[error.label]}: {_in_options(error)}") from error
     except (TypeError, ValueError) as error:
         raise UnusableFile(f"{path}: {_in_options(error)}") from error
 
 
 def _failure(path, error, builder_line):
     """A candidate's error, with the line at fault in front and advice at the end."""
-    text = str(error).replace(f" ({path}, line {error.line})", "", 1)
+    line = getattr(error, "line", None)
+    text = str(error).replace(f" ({path}, line {line})", "", 1)
     text += "".join(f"; {hint}" for part, hint in HINTS.items() if part in text)
-    return f"{path}, line {error.line or builder_line}: {_in_options(text)}"
+    return f"{path}, line {line or builder_line}: {_in_options(text)}"
 
 
 def _in_options(text):

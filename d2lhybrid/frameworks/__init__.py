@@ -37,7 +37,7 @@ from .threads import THREADS, limit_threads
 # As Python imports it -> its file in this folder; None where there is nothing special.
 FRAMEWORKS = {
     "torch": "pytorch",
-    "numpy": None,
+    "numpy": "numpy",
     "onnxruntime": None,
     "jax": "jax",
     "mxnet": "mxnet",

@@ -29,12 +29,14 @@ from .. import frameworks
 from .agreement import any_needs_gradients, difference
 from .candidates import CandidateError, Program, Recipe, Repeated
 from .launch import Launch
-from .measured_on import describe_machine, together
+from .measured_on import describe_machine, load_average, together
 from .processes import Started
 from .results import Comparison, quoted
 from .show import progress_line
-from .statistics import ERROR, rank
-from .timing import Runner
+from .statistics import ERROR, calls_to_warm_up, rank, usual_time
+from .timing import VERY_LONG, Runner
+
+MIN_ROUNDS = 10  # of a single launch, for calls so slow that the time limit allows fewer
 
 
 class ResultsDiffer(ValueError):
@@ -54,6 +56,7 @@ def compare(
     *args: Any,
     baseline: str | None = None,
     launches: int = 1,
+    min_launches: int | None = None,
     calls: int | None = None,
     check: bool = True,
     tolerance: float | None = None,
@@ -80,6 +83,8 @@ def compare(
         launches: How often all candidates are started. With several launches the interval says
             what holds for the candidates, and not only for the processes of one launch. It takes
             6 or more, depending on the number of candidates.
+        min_launches: After so many no further one begins once the time limit is over. By default
+            it may not be over before all launches.
         calls: How often the candidates are to be called. Then there is also a verdict on the total
             of building and so many calls in a new process. For several launches.
         check: Whether all must return what the baseline returns.
@@ -87,16 +92,16 @@ def compare(
             rounding of their number format, see `d2lhybrid.difference`.
         min_effect: A difference below this share is never called one: 0.01 is 1 %.
         time_limit: Seconds of measuring, in all launches together; by default 1, and of several
-            launches a quarter for each. Or what 10 rounds of the fastest calls take, if longer.
-            Building and warming up come on top. What changes more slowly than a launch is long
-            cannot be seen.
+            launches a quarter for each. It is exceeded where calls are long: one launch measures
+            10 rounds at least, and of several each measures one. Building and warming up come on
+            top. What changes more slowly than a launch is long cannot be seen.
         synchronize: Waits until a device has done what was asked of it. By default every
             framework that is loaded is asked to, in a program's process too.
         progress: Whether to show on stderr how far it is. None: only in a terminal; the seconds
             only if it takes longer than 2 s. Or a function that gets each text.
-        on_error: Gets the error of a candidate that fails while it is built or warmed up, in the
-            first launch; it is then left out. The baseline's error is always raised, and so is a
-            later one. By default every error is raised.
+        on_error: Gets the error of a candidate that fails, or returns something else than the
+            baseline; it is then left out. The baseline's error is raised, but if some launches were
+            made without an error, these are the answer. By default every error is raised.
         clock: Returns seconds.
 
     Returns:
@@ -107,46 +112,60 @@ def compare(
         CandidateError: for a candidate that raises, or whose process ends or hangs.
     """
     _check_input(candidates, baseline, check, tolerance, min_effect, time_limit)
-    _check_launches(candidates, launches, calls)
+    _check_launches(candidates, launches, min_launches, calls)
     base_label = next(iter(candidates)) if baseline is None else baseline
     time_limit = time_limit or (1.0 if launches == 1 else launches / 4)
     machine = describe_machine(*args)
     show = progress_line(progress)
     launch, done, took, began = None, [], 0.0, perf_counter()
+    load = load_average()
 
     def failed(error):
-        if on_error is None or error.label == base_label or done:
+        if on_error is None or error.label == base_label:
             raise error
         on_error(error)
 
     def answer(complete):
-        return Comparison(base_label, tuple(done), min_effect, took, complete, machine, calls)
+        kept = tuple({label: timings[label] for label in candidates} for timings in done)
+        here = machine | {"load": [load, load_average()]}
+        return Comparison(base_label, kept, min_effect, took, complete, here, calls)
 
     try:
         for i in range(launches):
             show_here = show
             if launches > 1:
                 show_here = partial(_show_launch, show, i, launches, perf_counter() - began)
-            with Launch(candidates, args, calls or 0) as launch:
+            with Launch(candidates, args, calls or 0, _enough_calls(done)) as launch:
                 launch.warm_up(synchronize or frameworks.synchronize, clock, show_here, failed)
                 if i == 0:
-                    candidates = {label: candidates[label] for label in launch.runners}
-                    if len(candidates) < 2:
-                        raise ValueError(f"nothing is left to compare with {base_label!r}")
                     machine = together(launch.machines() or [machine])
                     own = [r.result for r in launch.runners.values() if isinstance(r, Runner)]
                     machine["gradients_needed"] = any_needs_gradients(own)
                     if check:
-                        _check_results(launch.runners, base_label, tolerance)
-                launch.measure(base_label, time_limit / launches, show_here, callable(progress))
+                        _check_results(launch.runners, base_label, tolerance, failed)
+                least = MIN_ROUNDS if launches == 1 else 1
+                seconds = time_limit / launches
+                launch.measure(base_label, seconds, least, show_here, failed, callable(progress))
+            if len(launch.runners) < 2:
+                if done:
+                    return answer(complete=False)
+                raise ValueError(f"nothing is left to compare with {base_label!r}")
+            candidates = {label: candidates[label] for label in launch.runners}
             took += launch.took
             done.append(launch.timings())
+            if took >= time_limit and len(done) >= (min_launches or launches):
+                break
     except KeyboardInterrupt:
-        if launches == 1 and launch and launch.timings():
+        if not done and launch and launch.timings():
             done.append(launch.timings())
             took = launch.took
-        if len(done) < min(launches, 2):
-            raise  # of one launch among several nothing follows
+        if not done:
+            raise
+        return answer(complete=False)
+    except CandidateError as error:  # the baseline's
+        if not done or on_error is None:
+            raise
+        on_error(error)
         return answer(complete=False)
     finally:
         show("")
@@ -179,9 +198,11 @@ def _check_input(candidates, baseline, check, tolerance, min_effect, time_limit)
         raise ValueError(f"time_limit must be seconds, above 0 and finite, not {time_limit!r}")
 
 
-def _check_launches(candidates, launches, calls):
-    for name, number in [("launches", launches), ("calls", 1 if calls is None else calls)]:
-        if not isinstance(number, Integral) or number < 1:
+def _check_launches(candidates, launches, min_launches, calls):
+    numbers = {"launches": launches, "min_launches": min_launches, "calls": calls}
+    for name, number in numbers.items():
+        is_left_out = number is None and name != "launches"
+        if not is_left_out and not (isinstance(number, Integral) and number >= 1):
             raise ValueError(f"{name} must be a whole number, 1 or more, not {number!r}")
     if launches == 1:
         if calls is not None:
@@ -194,10 +215,10 @@ def _check_launches(candidates, launches, calls):
                 f"{candidate!r}; see d2lhybrid.own_process"
             )
     least = least_launches(len(candidates) - 1)
-    if launches < least:
+    if (fewest := min(launches, min_launches or launches)) < least:
         raise TooFewLaunches(
-            f"{launches} launches give no 95 % interval for {len(candidates)} candidates; "
-            f"it takes {least}"
+            f"{fewest} launches give no 95 % interval for {len(candidates)} candidates "
+            f"({', '.join(candidates)}); it takes {least}"
         )
 
 
@@ -206,26 +227,35 @@ def least_launches(others: int) -> int:
     return next(n for n in count(1) if rank(n, ERROR / others))
 
 
+def _enough_calls(done):
+    """How many first calls each program needs, where the first launch shows that calls are long."""
+    timings = done[0] if done else {}
+    if any(usual_time(timing) * timing.inner_calls < VERY_LONG for timing in timings.values()):
+        return {}
+    return {label: calls_to_warm_up(timing) for label, timing in timings.items()}
+
+
 def _show_launch(show, i, launches, passed, text):
     left = f", about {passed / i * (launches - i):.0f} s left" if i else ""
     show(f"launch {i + 1} of {launches}{left}: {text}")
 
 
-def _check_results(runners, baseline, tolerance):
+def _check_results(runners, baseline, tolerance, failed):
     base = runners[baseline]
     advice = "check=False compares their times all the same"
     for runner in [one for one in runners.values() if one is not base]:
         try:
             text = difference(runner.result, base.result, tolerance)
-        except CandidateError:
-            raise  # it cannot send its result
+        except CandidateError as error:  # it cannot send its result
+            failed(error)
+            del runners[runner.label]
+            continue
         except Exception as error:
             raise TypeError(
                 f"what {runner.label!r} and {base.label!r} return cannot be compared "
                 f"({type(error).__name__}: {error}); {advice}"
             ) from error
         if text:
-            raise ResultsDiffer(
-                runner.label,
-                f"{runner.label!r} does not return what {base.label!r} returns: {text}; {advice}",
-            )
+            text = f"{runner.label!r} does not return what {base.label!r} returns: {text}; {advice}"
+            failed(ResultsDiffer(runner.label, text))
+            del runners[runner.label]

@@ -20,18 +20,21 @@ from .candidates import CandidateError, Program
 from .processes import ProgramRunner, Started, loaded, passed_to
 from .timing import Rounds, Runner, Timing, no_garbage_collection
 
-MIN_ROUNDS = 10  # for calls so slow that the time limit allows fewer
 LONG = 2  # seconds; measuring that takes longer shows the time
 
 
 class Launch:
     """Runners of all candidates. A context manager, which ends the processes that it has started.
 
-    `runners` maps labels to runners, `rounds` holds what was measured, in `took` seconds.
+    `runners` maps labels to runners, `rounds` holds what was measured, in `took` seconds. Programs
+    make at least `first_calls` calls of warming up if there is time, or no more than `enough`.
     """
 
-    def __init__(self, candidates: dict[str, Any], args: tuple, first_calls: int):
-        self.candidates, self.args, self.first_calls = candidates, args, first_calls
+    def __init__(
+        self, candidates: dict[str, Any], args: tuple, first_calls: int, enough: dict[str, int]
+    ):
+        self.candidates, self.args = candidates, args
+        self.first_calls, self.enough = first_calls, enough
         self.runners, self.rounds, self.took = {}, None, 0.0
         self._processes = ExitStack()
 
@@ -70,29 +73,43 @@ class Launch:
         for label in sample([*own], len(own)):
             show(f"warming up {label}")
             with passed_to(failed):
-                own[label].warm_up()
+                own[label].warm_up(enough=self.enough.get(label))
                 ready[label] = own[label]
         self.runners = {label: ready[label] for label in self.candidates if label in ready}
 
     def measure(
-        self, baseline: str, time_limit: float, show: Callable[[str], None], always: bool
+        self,
+        baseline: str,
+        time_limit: float,
+        min_rounds: int,
+        show: Callable[[str], None],
+        failed: Callable[[CandidateError], None],
+        always: bool = False,
     ) -> None:
-        """Measure rounds for `time_limit` seconds, or as long as MIN_ROUNDS of the fastest take.
+        """Measure rounds for `time_limit` seconds, or as long as `min_rounds` of the fastest take.
 
-        `show` gets the time that passed, if that takes LONG, or `always`.
+        `show` gets the time that passed, if that takes LONG, or `always`. `failed` as in `warm_up`.
         """
+        if len(self.runners) < 2:
+            return
         base = self.runners[baseline]
-        self.rounds = Rounds(list(self.runners.values()), base)
-        limit = max(time_limit, MIN_ROUNDS * self.rounds.shortest())
-        # A check of notebooks sets this: nobody looks at the figures that it measures.
-        limit = min(limit, float(os.environ.get("D2LHYBRID_TIME_LIMIT", inf)))
         start = base.clock()
         try:
+            self.rounds = Rounds(list(self.runners.values()), base)
+            limit = max(time_limit, min_rounds * self.rounds.shortest())
+            # A check of notebooks sets this: nobody looks at the figures that it measures.
+            limit = min(limit, float(os.environ.get("D2LHYBRID_TIME_LIMIT", inf)))
+            start = base.clock()
             with no_garbage_collection():
                 while (passed := base.clock() - start) < limit:
                     if always or limit >= LONG:
                         show(f"{passed:.0f} s of {limit:.0f} s")
                     self.rounds.add()
+        except CandidateError as error:
+            failed(error)
+            self.rounds = None
+            del self.runners[error.label]
+            self.measure(baseline, time_limit, min_rounds, show, failed, always)
         finally:
             self.took = base.clock() - start
 

@@ -49,6 +49,11 @@ def together(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
     return all_of(settings) | {"date": descriptions[0]["date"], "versions": versions}
 
 
+def load_average() -> float | None:
+    """How many threads ran or waited for a core in the last minute; None on Windows."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+
+
 def machine_line(machine: dict[str, Any]) -> str:
     """Of what `describe_machine` returns the machine and the date, in one line."""
     parts = [machine["processor"]]

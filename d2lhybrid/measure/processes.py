@@ -69,15 +69,15 @@ class ProgramRunner:
         """Wait until the program's top level has run."""
         self._answer(self._loading, "while its source was run")
 
-    def warm_up(self, share_cores: bool = True) -> None:
-        """Build the candidate and make the first calls.
+    def warm_up(self, share_cores: bool = True, enough: int | None = None) -> None:
+        """Build the candidate and make the first calls, `enough` or as many as usual.
 
         `share_cores`: whether a process with a limit of threads keeps to as many cores, the same
         as all others. That suits programs that take turns.
         """
         doing = "while it was built and first called"
         cores = self.program.threads if share_cores else None
-        got = self._ask(doing, "build", self._args, self.first_calls, cores)
+        got = self._ask(doing, "build", self._args, self.first_calls, enough, cores)
         self.build, self.built_in, self.warmup = got["build"], got["built_in"], got["warmup"]
         self.fastest, self.inner_calls = got["fastest"], got["inner_calls"]
         self.machine = got["machine"]

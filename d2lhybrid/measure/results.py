@@ -24,6 +24,7 @@ from .statistics import (
     interval,
     mean_time,
     price,
+    slowdown,
     total_time,
     usual_time,
 )
@@ -38,6 +39,11 @@ class Speedup:
     low: float  # its 95 % interval
     high: float
     verdict: str  # 'faster', 'slower', 'as good as equal' or 'no clear difference'
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is an interval; too few rounds or launches give none."""
+        return self.low > 0 and isfinite(self.high)
 
     @property
     def drawn(self) -> tuple[float, float, float, str]:
@@ -64,6 +70,7 @@ class Result(Speedup):
     # Half the 95 % interval of one launch's log speed-up, the median over launches; 0.01 is 1 %.
     scatter_within: float | None
     scatter_between: float | None  # two standard deviations of the launches' log speed-ups
+    slowdown: float  # the usual time by that of the fastest first call, which was made alone
     price: float | None  # building, and what the first calls cost more than a later one
     break_even: int | None  # after so many calls the price is paid; None for never
     break_even_low: int | None  # its 95 % interval, from several launches; None for never
@@ -87,7 +94,7 @@ class Comparison(Table, Mapping):
         TorchScript  in a cold process   57.24 ms     7755 calls
 
         noise floor 0.1%, 769 rounds in 1.00 s
-        note: TorchScript or eager changes its speed slowly: 769 rounds are worth 35
+        note: speeds change slowly: for TorchScript the 769 rounds are worth 35
         measured on: AMD EPYC, 4 cores, 1 thread, cpu, 2026-11-23
         with: gradients off, Python 3.11.7, d2lhybrid 0.1.0, torch 2.13.0+cpu, numpy 2.4.6
     """
@@ -183,6 +190,7 @@ class Comparison(Table, Mapping):
             slow_calls_of=self._slow_calls_of(label, speedup, mean_speedup),
             scatter_within=median(map(self._half_width, rounds)) if len(rounds) > 1 else None,
             scatter_between=2 * stdev(values) if len(rounds) > 1 else None,  # 95 % of a bell curve
+            slowdown=median(map(slowdown, owns)),
             price=median(map(price, owns)) if is_built else None,
             break_even_low=pays[0],
             break_even=pays[1],

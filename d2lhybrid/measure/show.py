@@ -6,6 +6,7 @@ text. A line of text has 88 characters at most. `progress_line` shows how far th
 
 import sys
 from collections.abc import Callable
+from math import isfinite
 
 from ..tables import Column, seconds, text_table
 from ..verdicts import SLOWER, UNCLEAR
@@ -14,6 +15,8 @@ LABEL, INTERVAL = Column(""), Column("95 % interval", 16)
 RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
 SPEEDS = [Column("time a call"), *RATIO]
 PRICES = [Column("price", 9), Column("pays after", 13)]
+CHEAP = 1e-3  # seconds: every program that builds a function has such a price
+SLOWED = 3  # times what a call took alone: more than a cold cache does
 
 
 def columns(c):
@@ -29,8 +32,10 @@ def rows(c):
 
 
 def built(c):
-    """What had to be built, and so has a price."""
-    return [result for result in c.values() if result.price is not None]
+    """What had to be built, and so has a price; of programs, where one is worth a word."""
+    built = [result for result in c.values() if result.price is not None]
+    is_cheap = len(c.launches) > 1 and all(result.price < CHEAP for result in built)
+    return [] if is_cheap else built
 
 
 def price_columns(c):
@@ -48,8 +53,15 @@ def speed_cells(c, r):
 def ratio_cells(c, r, speedup, mark=""):
     if r.label == c.baseline:
         return ["", "", "baseline"]
-    ends = f"{speedup.low:.3f} to {speedup.high:.3f}"
-    return [f"{speedup.speedup:.3f}{mark}", ends, speedup.verdict]
+    if not speedup.is_known:
+        return ["?", "not known", speedup.verdict]
+    ends = f"{ratio(speedup.low)} to {ratio(speedup.high)}"
+    return [f"{ratio(speedup.speedup)}{mark}", ends, speedup.verdict]
+
+
+def ratio(number):
+    """A speed-up in three decimals, or where these are 0 in three digits."""
+    return f"{number:.3f}" if number >= 0.001 else f"{number:.3g}"
 
 
 def price_cells(c, r):
@@ -60,7 +72,8 @@ def price_cells(c, r):
     elif r.break_even is not None:
         ends = (r.break_even_low, r.break_even_high)
         low, high = ("never" if end is None else end for end in ends)
-        cells = [seconds(r.price), f"{r.break_even} calls", f"{low} to {high}"]
+        calls = f"{r.break_even} call{'s' * (r.break_even != 1)}"
+        cells = [seconds(r.price), calls, f"{low} to {high}"]
     else:
         cells = [seconds(r.price), "never" if r.verdict == SLOWER else "no clear gain", ""]
     return cells[: len(price_columns(c))]
@@ -100,26 +113,38 @@ def spread(c):
     """How fine the measuring was, and which verdicts are still open."""
     launches = f"{len(c.launches)} launches, " if len(c.launches) > 1 else ""
     rounds = f"{launches}{c.rounds} rounds in {c.took:.2f} s"
-    line = f"noise floor {c.noise_floor:.1%}, {rounds}"
+    floor = f"{c.noise_floor:.1%}" if isfinite(c.noise_floor) else "not known"
+    line = f"noise floor {floor}, {rounds}"
+    others = [r for r in c.values() if r.label != c.baseline]
     if not c.complete:
         line += ", interrupted"
-    elif unsure := [r.label for r in c.values() if r.verdict == UNCLEAR]:
+    elif unsure := [r.label for r in others if r.verdict == UNCLEAR]:
         line += f"; still open: {', '.join(unsure)}"
     return line
 
 
 def remarks(c):
-    """What must be known of single candidates, a line for each."""
+    """What must be known of the machine and of single candidates, a line for each."""
+    before, _ = c.machine.get("load") or (None, None)
+    if before is not None and before >= c.machine["cores"]:
+        yield (
+            f"note: the machine was busy when this began: load {before:.1f} "
+            f"on {c.machine['cores']} cores"
+        )
+    worst = min(c.values(), key=lambda r: r.independent_rounds)
+    if len(c.launches) == 1 and worst.independent_rounds < c.rounds:
+        yield (
+            f"note: speeds change slowly: for {worst.label} the {c.rounds} rounds are worth "
+            f"{worst.independent_rounds}"
+        )
     for r in c.values():
+        if r.slowdown > SLOWED:
+            yield f"note: calls of {r.label} take {r.slowdown:.1f} times as long as they took alone"
         if r.label != c.baseline and r.scatter_within is not None:
+            within = f" by {r.scatter_within:.1%} within a launch, and"
             yield (
-                f"note: {r.label} scatters by {r.scatter_within:.1%} within a launch, "
-                f"and by {r.scatter_between:.1%} between launches"
-            )
-        if len(c.launches) == 1 and r.independent_rounds < c.rounds:
-            yield (
-                f"note: {r.label} or {c.baseline} changes its speed slowly: "
-                f"{c.rounds} rounds are worth {r.independent_rounds}"
+                f"note: {r.label} scatters{within * isfinite(r.scatter_within)} "
+                f"by {r.scatter_between:.1%} between launches"
             )
         if r.slow_calls_of:
             yield (
@@ -138,6 +163,8 @@ def progress_line(progress: bool | Callable[[str], None] | None) -> Callable[[st
     if callable(progress):
         return progress
     stream = sys.stderr
+    if stream is None:  # it was closed
+        return lambda text: None
     visible = stream.isatty() if progress is None else progress
     width = 0
 

@@ -29,6 +29,7 @@ ERROR = 0.04  # 1 time in 20 the interval may err; a fifth is for what `effectiv
 FEW = 16  # independent values; if there are fewer, `interval` takes the range
 NOTICED = 3  # standard deviations: a smaller excess is put down to chance
 TINY = 1e-6  # values that differ by less are the same, whatever the last digits do
+SETTLED = 1.25  # times a usual call: what takes longer may still have compiled
 SLOW = 1.5  # a block is slow if it takes so many times its candidate's median
 CERTAIN = log(30_000)  # by chance less than once in 30,000 comparisons
 
@@ -118,6 +119,21 @@ def price(timing: Timing) -> float:
     """Seconds of building, and what the first calls took more than later ones."""
     usual = usual_time(timing) * timing.inner_calls
     return max(0.0, (timing.build or 0.0) + sum(time - usual for time in timing.warmup))
+
+
+def slowdown(timing: Timing) -> float:
+    """The usual time of a call by that of the fastest first call, when no other program ran."""
+    fastest = min(timing.warmup, default=0.0)
+    return usual_time(timing) * timing.inner_calls / fastest if fastest else 1.0
+
+
+def calls_to_warm_up(timing: Timing) -> int:
+    """How many first calls are enough, by those of an earlier launch: the last that took longer.
+
+    Longer is SETTLED times a usual call.
+    """
+    usual = SETTLED * usual_time(timing) * timing.inner_calls
+    return max([1, *(i for i, time in enumerate(timing.warmup, 1) if time > usual)])
 
 
 def total_time(timing: Timing, calls: int) -> float:

@@ -16,7 +16,7 @@ from .candidates import Program, Recipe, Repeated
 from .comparison import compare
 from .processes import Started
 from .results import Comparison
-from .show import progress_line
+from .show import progress_line, ratio
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Sweep(Table, Mapping):
                 f"{size}",
                 seconds(comparison[self.baseline].median),
                 *[
-                    f"{result.speedup:.3f}{mark}"
+                    f"{ratio(result.speedup) if result.is_known else '?'}{mark}"
                     for result, mark in zip(results, marks, strict=True)
                 ],
             ]

@@ -25,6 +25,7 @@ from .measured_on import THIS_PROCESS
 BLOCK = 0.3e-3  # seconds: 1000 times what the clock needs, far below a scheduler's time slice
 SHORT = 3e-6  # seconds: what takes less cannot be timed by a single call
 LONG_CALL = 5e-3  # seconds: beside such a call it costs nothing to fill the caches
+VERY_LONG = 0.1  # seconds: of such calls none is made that can be done without
 MAX_CALLS = 2**16  # in one block: if the clock shows no time after so many, it never will
 MIN_WARMUP, MAX_WARMUP, LONG_WARMUP = 3, 20, 0.05  # calls, calls, seconds
 LONG_FIRST_CALLS = 1.0  # seconds: the limit where more first calls are asked for
@@ -58,7 +59,8 @@ class Runner:
     process and caches were cold then. `warmup` holds the seconds of the first calls, `fastest`
     those of the fastest call so far, `result` what the last of the first calls returned.
 
-    `first_calls` asks for at least so many calls of warming up, in case there is time for them.
+    `first_calls` asks for at least so many calls of warming up, in case there is time for them;
+    `enough` for exactly so many.
     """
 
     waking = 0.0  # seconds until calls are as fast as ever again after a pause; here is none
@@ -71,13 +73,14 @@ class Runner:
         synchronize: Callable[[], None],
         clock: Callable[[], float],
         first_calls: int = 0,
+        enough: int | None = None,
     ):
         self.label, self.args = label, args
         self.synchronize, self.clock = synchronize, clock
         built, self.build, before = self._built(candidate)
         many = isinstance(built, Repeated)
         self.function, self.inner_calls = (built.function, built.calls) if many else (built, 1)
-        self.warmup, self.result = self._warmed_up(first_calls)
+        self.warmup, self.result = self._warmed_up(first_calls, enough)
         self.fastest = min(self.warmup)
         # only now: torch.compile compiles in the first calls
         self.built_in = THIS_PROCESS.of(self.function, before) if before else ""
@@ -95,16 +98,18 @@ class Runner:
             raise TypeError(f"the recipe of {self.label!r} built {built!r}, which is not callable")
         return built, took, before
 
-    def _warmed_up(self, first_calls):
+    def _warmed_up(self, first_calls, enough):
         """Call until the calls are alike: TorchScript watches two, and compiles in the third.
 
         Returns the seconds of these calls, and the last result.
         """
         times, took = [], 0.0
-        while (
-            len(times) < MIN_WARMUP
-            or (len(times) < MAX_WARMUP and took < LONG_WARMUP)
-            or (len(times) < first_calls and took < LONG_FIRST_CALLS)
+        while len(times) < (enough or MIN_WARMUP) or (
+            not enough
+            and (
+                (len(times) < MAX_WARMUP and took < LONG_WARMUP)
+                or (len(times) < first_calls and took < LONG_FIRST_CALLS)
+            )
         ):
             with blamed_on(self.label):
                 start = self._now()
@@ -210,7 +215,8 @@ def fit_blocks(runners: list[Runner], baseline: Runner) -> dict[Runner, Plan]:
     treated as equals is either as likely to be the faster one in a round.
     """
     start = baseline.clock()
-    for _ in range(MAX_WARMUP):
+    last = 0 if all(runner.fastest >= VERY_LONG for runner in runners) else MAX_WARMUP
+    for _ in range(last):
         for runner in runners:
             runner.try_once()
         if baseline.clock() - start > LONG_WARMUP:

@@ -56,7 +56,7 @@ class Worker(Responder):
         exec(compile(source, filename, "exec", dont_inherit=True), vars(module))
         self.function = getattr(module, build)
 
-    def build(self, args, first_calls, cores):
+    def build(self, args, first_calls, enough, cores):
         """Build the candidate and warm it up; returns what the comparison wants to have of it."""
         args = decode(args)  # only now: it loads NumPy, and the program comes first
 
@@ -75,6 +75,7 @@ class Worker(Responder):
             frameworks.synchronize,
             time.perf_counter,
             first_calls,
+            enough,
         )
         names = ("build", "built_in", "warmup", "fastest", "inner_calls")
         # Gradients are left out: a program may switch them off inside its calls.

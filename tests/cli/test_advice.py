@@ -1,5 +1,7 @@
 """The sentence at the end: what a comparison means for a person who has to choose."""
 
+from dataclasses import replace
+
 import pytest
 from measure_helpers import launched, steady
 
@@ -15,6 +17,16 @@ EQUAL = [1.0] * 9
 def now_and_then_slow(seconds):
     times = tuple(seconds * (50 if i % 10 == 0 else 1) for i in range(200))
     return Timing(times, (seconds,) * 200, calls=1, warmup=())
+
+
+def noisy(i):
+    """A timing of 1 s a call, of whose two blocks one takes thrice as long, now this, now that."""
+    blocks = [(factor,) * 6 for factor in (3**0.5, 3**-0.5)]
+    return Timing(*blocks[:: 1 if i % 2 else -1], calls=1, warmup=())
+
+
+def among_others(seconds):
+    return replace(steady(seconds), warmup=(seconds / 5,))
 
 
 def of(calls=None, complete=True, **speedups):
@@ -48,14 +60,15 @@ def with_prices(prices, calls=None):
         ),
         (
             of(b=UNCLEAR),
-            "This run cannot tell whether b (0.90 to 1.10 times as fast) is faster than a: "
-            "give it more time (--time-limit) or more launches (--launches).",
+            "This run cannot tell whether b is faster than a (0.90 to 1.10 times as fast): "
+            "its launches differ, so give it more of them (--launches).",
         ),
         (
             of(b=UNCLEAR, c=SLOWER, d=UNCLEAR),
-            "This run cannot tell whether b (0.50 to 1.50 times as fast) or "
-            "d (0.50 to 1.50 times as fast) is faster than a: "
-            "give it more time (--time-limit) or more launches (--launches).",
+            "This run cannot tell whether b is faster than a (0.50 to 1.50 times as fast): "
+            "give it more time (--time-limit).\n"
+            "This run cannot tell whether d is faster than a (0.50 to 1.50 times as fast): "
+            "give it more time (--time-limit).",
         ),
         (
             of(b=FASTER[:2], complete=False),
@@ -64,8 +77,27 @@ def with_prices(prices, calls=None):
         ),
         (
             with_prices([50.0, 60.0]),  # too few launches: nothing is known
-            "This run cannot tell whether b is faster than a: "
-            "give it more time (--time-limit) or more launches (--launches).",
+            "This run cannot tell whether b is faster than a: give it more launches (--launches).",
+        ),
+        (
+            of(b=[0.97, 0.98, 0.98, 0.99, 0.99, 1.0, 1.0, 1.02, 1.03]),
+            "Stay with a: b is as fast, within 2.0% either way.",
+        ),
+        (
+            of(b=[0.6, 0.63, 0.7, 0.8, 0.8, 0.9, 0.95, 1.0, 1.01]),
+            "Stay with a: b is not faster (0.63 to 1.00 times as fast).",
+        ),
+        (
+            launched([{"a": noisy(i), "b": steady(1 / s)} for i, s in enumerate(FASTER)]),
+            "This run cannot tell whether b is faster than a: it seems 1.80 to 2.20 times as "
+            "fast, but a differs from itself by 200%. Try one thread (--threads 1), or a quieter "
+            "moment.",
+        ),
+        (
+            launched([{"a": steady(1.0), "b": among_others(0.5)}] * 9),
+            "Take b: a call is 2.00 times as fast as with a (2.00 to 2.00).\n"
+            "Beware: a call of b takes 5 times as long as it took alone, because threads or other "
+            "programs are in its way. Try one thread (--threads 1), or a quieter moment.",
         ),
         (
             of(b=FASTER, complete=False),  # interrupted late enough
@@ -83,8 +115,7 @@ def with_prices(prices, calls=None):
         ),
         (
             with_prices([0.0] * 9),
-            "Take b: a call is 2.00 times as fast as with a (2.00 to 2.00), "
-            "and building it pays with the first call.",
+            "Take b: a call is 2.00 times as fast as with a (2.00 to 2.00).",
         ),
         (
             with_prices([50.0] * 9, calls=200),
@@ -105,9 +136,9 @@ def with_prices(prices, calls=None):
         ),
         (
             with_prices([40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0], calls=50),
-            "This run cannot tell whether b (0.91 to 1.11 times as fast) is faster than a "
-            "for 50 calls: give it more launches (--launches); "
-            "a call of b is 2.00 times as fast as with a (2.00 to 2.00), "
+            "This run cannot tell whether b is faster than a for 50 calls "
+            "(0.91 to 1.11 times as fast): give it more launches (--launches). "
+            "But a call of b is 2.00 times as fast as with a (2.00 to 2.00), "
             "and building it pays after about 50 calls (40 to 60).",
         ),
         (of(b=SLOWER, calls=7), "Stay with a for 7 calls: with building, nothing else is faster."),

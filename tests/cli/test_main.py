@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import sys
 from dataclasses import replace
@@ -49,6 +50,12 @@ def test_a_result_stays_until_there_is_a_new_one(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         main(["bench", "--json", str(file)])
     assert file.read_text() == "{}"
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    """What a command writes into the environment is gone after the test."""
+    monkeypatch.setattr("os.environ", os.environ.copy())
 
 
 @pytest.fixture
@@ -137,6 +144,9 @@ def test_the_bench_says_how_many_threads_it_uses(measured, capsys):
         measured[1].machine["threads"] = threads
         main(["bench"])
         assert capsys.readouterr().out.count("The notebooks use one") == said
+    assert os.environ["OMP_NUM_THREADS"] == "1"
+    main(["bench", "--threads", "3"])
+    assert os.environ["OMP_NUM_THREADS"] == "3"
 
 
 def test_the_picture_says_where_and_when(measured, tmp_path):

@@ -98,10 +98,8 @@ def test_a_program_that_fails_in_a_later_launch_ends_it(tmp_path, notes):
     noting, noted = notes
     program = noting(FAILS_LATER.format(path=str(tmp_path / "here")))
     candidates = {"a": own_process(noting(ONE)), "b": own_process(program)}
-    left_out = []
     with pytest.raises(CandidateError, match="candidate 'b' raised RuntimeError: the second time"):
-        compare(candidates, launches=6, on_error=left_out.append, **QUICK)
-    assert left_out == []  # it was not left out of what is there
+        compare(candidates, launches=6, **QUICK)
     assert len(noted()) == 4
     assert all_have_ended(noted())
 
@@ -206,3 +204,37 @@ def test_what_is_started_cannot_be_launched():
         compare(running, launches=6)
     with pytest.raises(CandidateError, match="while it was built and first called"):
         compare(running)  # behind the block
+
+
+def test_long_calls_are_not_made_more_often_than_needed(notes):
+    noting, noted = notes
+    slow = "import time\ndef one():\n    return lambda: time.sleep(0.11)\n"
+    program = own_process(noting(slow))
+    result = compare({"a": program, "b": program}, launches=12, min_launches=6, time_limit=1.0)
+    assert len(result.launches) == 6  # the time was over
+    first, *later = result.launches
+    for timings in later:
+        assert len(timings["a"].block_a) == 1
+        assert len(timings["a"].warmup) == 1 < len(first["a"].warmup)
+    assert all_have_ended(noted())
+
+
+def test_a_candidate_that_fails_among_the_others_is_left_out():
+    source = "def one():\n    calls = iter(range(30))\n    return lambda: next(calls) and None\n"
+    good, fails = own_process(ONE.replace("1", "None")), own_process(source)
+    left_out = []
+    candidates = {"a": good, "b": fails, "c": good}
+    result = compare(candidates, launches=7, on_error=left_out.append, **QUICK)
+    assert list(result) == ["a", "c"]
+    assert [(error.label, "StopIteration" in str(error)) for error in left_out] == [("b", True)]
+    assert len(result.launches) == 7
+
+
+def test_the_threads_of_numpy_are_named():
+    program = own_process("import numpy\ndef one():\n    return lambda: 1\n", threads=1)
+    result = compare({"a": program, "b": program}, time_limit=0.05)
+    assert result.machine["threads"] == 1
+    source = "from threadpoolctl import threadpool_limits\nimport numpy\nthreadpool_limits(2)\n"
+    program = own_process(source + "def one():\n    return lambda: 1\n")
+    result = compare({"a": program, "b": program}, time_limit=0.05)
+    assert result.machine["threads"] == 2

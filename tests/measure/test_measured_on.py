@@ -8,9 +8,14 @@ import pytest
 import torch
 
 import d2lhybrid
-from d2lhybrid import available_cores
+from d2lhybrid import available_cores, compare
 from d2lhybrid.measure import measured_on as module
-from d2lhybrid.measure.measured_on import describe_machine, machine_line, software_line
+from d2lhybrid.measure.measured_on import (
+    describe_machine,
+    load_average,
+    machine_line,
+    software_line,
+)
 
 
 def test_what_a_reader_must_know():
@@ -87,3 +92,15 @@ def test_where_there_is_no_affinity_the_system_is_asked(monkeypatch):
     assert available_cores() == 6
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert available_cores() == 1
+
+
+def test_a_busy_machine_is_named(monkeypatch, clock):
+    cores = available_cores()
+    for load, said in ((cores + 0.25, 1), (cores - 0.25, 0)):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
+        comparison = compare({"a": clock.work(1e-3), "b": clock.work(1e-3)}, clock=clock)
+        assert comparison.machine["load"] == [load, load]
+        note = f"\nnote: the machine was busy when this began: load {load:.1f} on {cores} cores\n"
+        assert str(comparison).count(note) == said
+    monkeypatch.delattr(os, "getloadavg")
+    assert load_average() is None  # as on Windows

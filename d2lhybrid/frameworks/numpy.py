@@ -1,0 +1,11 @@
+"""What the course has to know of NumPy."""
+
+from typing import Any
+
+
+def state() -> dict[str, Any]:
+    """The number of threads of its linear algebra; nothing where that can't be found out."""
+    from threadpoolctl import threadpool_info
+
+    counts = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return {"threads": max(counts)} if counts else {}
