@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from ..measure.candidates import CandidateError, own_process
 from ..measure.comparison import compare, least_launches
 from ..measure.results import Comparison
-from .advice import advice
+from .advice import CHEAP, advice
 
 LAUNCHES = 9  # the fewest for which the interval leaves out the fastest and the slowest launch
 EXAMPLE = Path(__file__).with_name("example.py")
@@ -102,6 +103,18 @@ def _in_options(text):
 
 def show(comparison: Comparison, markdown: bool) -> None:
     """Print the answer, and what it means."""
-    print(comparison.to_markdown() if markdown else comparison)
+    shown = _without_cheap_prices(comparison)
+    print(shown.to_markdown() if markdown else shown)
     print(f"\n{advice(comparison)}")
     sys.stdout.flush()
+
+
+def _without_cheap_prices(comparison):
+    """The same without the table of prices, where none is worth a word."""
+    if comparison.calls is not None or any(r.price >= CHEAP for r in comparison.values()):
+        return comparison
+    launches = [
+        {label: replace(timing, build=None) for label, timing in timings.items()}
+        for timings in comparison.launches
+    ]
+    return replace(comparison, launches=tuple(launches))

@@ -15,7 +15,6 @@ LABEL, INTERVAL = Column(""), Column("95 % interval", 16)
 RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
 SPEEDS = [Column("time a call"), *RATIO]
 PRICES = [Column("price", 9), Column("pays after", 13)]
-CHEAP = 1e-3  # seconds: every program that builds a function has such a price
 SLOWED = 3  # times what a call took alone: more than a cold cache does
 
 
@@ -32,10 +31,8 @@ def rows(c):
 
 
 def built(c):
-    """What had to be built, and so has a price; of programs, where one is worth a word."""
-    built = [result for result in c.values() if result.price is not None]
-    is_cheap = len(c.launches) > 1 and all(result.price < CHEAP for result in built)
-    return [] if is_cheap else built
+    """What had to be built, and so has a price."""
+    return [result for result in c.values() if result.price is not None]
 
 
 def price_columns(c):
