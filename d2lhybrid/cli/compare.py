@@ -15,8 +15,12 @@ so that the answer holds for the programs and not only for one run of them.
     python -m d2lhybrid compare --example > mine.py
     python -m d2lhybrid compare mine.py --calls 200
 
-Short calls are judged best with one thread (torch.set_num_threads(1) in the file): the idle threads
-of one process go on waiting actively for a moment, and so disturb the others.
+A call is one of many, made one after the other in bursts of 0.3 ms, or alone if it takes longer.
+The speed-up is the median of the ratios of calls that were timed side by side. It may differ from
+the quotient of the two times in the table; on a busy machine it is the better figure.
+
+All candidates are in memory at the same time. Calls far below a millisecond are judged best with
+one thread: the idle threads of one process go on waiting actively, and so disturb the others.
 
 The exit status is 0 for an answer, whatever it says; 2 for a file that cannot be used; 3 for an
 answer without the candidates that failed; 130 if Ctrl-C ended it, with an answer from what was

@@ -1,16 +1,20 @@
-"""The commands of `python -m d2lhybrid`, and how it ends in a terminal."""
+"""The commands of `python -m d2lhybrid`, or `d2lhybrid`, and how it ends in a terminal."""
 
 import argparse
 import os
 import sys
 
+from .. import __version__
 from . import bench, compare
 
 ABOUT = "`compare` asks about your model, `bench` about the course's network."
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m d2lhybrid", description=ABOUT)
+    is_module = sys.argv[0].endswith("__main__.py")
+    name = "python -m d2lhybrid" if is_module else "d2lhybrid"
+    parser = argparse.ArgumentParser(prog=name, description=ABOUT)
+    parser.add_argument("--version", action="version", version=f"d2lhybrid {__version__}")
     commands = parser.add_subparsers(required=True)
     bench.add_command(commands)
     compare.add_command(commands)

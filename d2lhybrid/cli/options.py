@@ -17,8 +17,11 @@ def add_files(parser):
 def write(kind, answer, shown, options):
     """Write what the options ask for: the answer as JSON, and a picture of what is shown."""
     if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"format": FORMAT, kind: answer.to_dict()}, file)
+        try:
+            with open(options.json, "w") as file:
+                json.dump({"format": FORMAT, kind: answer.to_dict()}, file)
+        except OSError as error:
+            raise SystemExit(f"cannot write {options.json}: {error.strerror}") from error
     if options.plot:
         import matplotlib
 

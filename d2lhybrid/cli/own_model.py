@@ -19,10 +19,12 @@ RULE = (
     "every `def` at the top level of the file builds one candidate, unless it has parameters or "
     'its name begins with "_"; `python -m d2lhybrid compare --example` prints such a file'
 )
+NO_CANDIDATE = 'if it is no candidate, let its name begin with "_"'
 # What to do about the most frequent mistakes: part of a candidate's error -> advice.
 HINTS = {
-    " missing 1 required positional": "what the function returns is called without arguments",
-    " must return a function": 'if it is no candidate, let its name begin with "_"',
+    " missing 1 required positional": "what the function returns is called without arguments; "
+    + NO_CANDIDATE,
+    " must return a function": NO_CANDIDATE,
     " did not answer for ": "--timeout gives it more",
 }
 
@@ -33,6 +35,8 @@ class UnusableFile(ValueError):
 
 def builders(path: Path) -> dict[str, int]:
     """The functions of a file that build candidates: name -> the line where it begins."""
+    if path.exists() and not path.is_file():  # it is read more than once
+        raise UnusableFile(f"{path} is no file; save the program as one")
     try:
         tree = ast.parse(decode_source(path.read_bytes()), str(path))
     except OSError as error:
@@ -106,7 +110,8 @@ def show(comparison: Comparison, markdown: bool) -> None:
     shown = _without_cheap_prices(comparison)
     print(shown.to_markdown() if markdown else shown)
     print(f"\n{advice(comparison)}")
-    sys.stdout.flush()
+    if sys.stdout:  # None if it was closed
+        sys.stdout.flush()
 
 
 def _without_cheap_prices(comparison):

@@ -104,7 +104,7 @@ def test_a_file_without_two_candidates_is_refused(mine, capsys):
 def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     with pytest.raises(UnusableFile, match=r"none\.py: No such file or directory$"):
         builders(tmp_path / "none.py")
-    with pytest.raises(UnusableFile, match=r": (Is a directory|Permission denied)$"):
+    with pytest.raises(UnusableFile, match=r" is no file; save the program as one$"):
         builders(tmp_path)
 
 
@@ -189,7 +189,7 @@ A = "def a():\n    return lambda: 1\n\n"
             A + "def b():\n    return lambda x: x\n",
             4,
             "missing 1 required positional argument: 'x'; what the function returns is called "
-            "without arguments\n",
+            'without arguments; if it is no candidate, let its name begin with "_"\n',
         ),
         (
             A + "def b():\n    return lambda: 2\n",
@@ -315,6 +315,30 @@ def command(*arguments, **options):
         encoding="utf-8",
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options,
     )
+
+
+def test_closed_streams_cost_nothing(mine):
+    mine(TWO)
+    shell = f'"{sys.executable}" -m d2lhybrid compare mine.py {" ".join(QUICK)} --json r.json'
+    for closed in (">&-", "2>&-"):
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        ended = subprocess.run(
+            f"{shell} {closed}", shell=True, capture_output=True, env=environment
+        )
+        assert (ended.returncode, ended.stderr) == (0, b""), closed
+        assert Comparison.from_dict(json.loads(Path("r.json").read_text())["comparison"])
+        Path("r.json").unlink()
+
+
+def test_what_is_no_file_and_what_can_t_be_written(mine, capsys):
+    for arguments, message in (
+        (["."], "^. is no file; save the program as one"),
+        (["mine.py", *QUICK, "--json", "/dev/full"], "cannot write /dev/full: No space left"),
+    ):
+        mine(TWO)
+        with pytest.raises(SystemExit) as stop:
+            main(["compare", *arguments])
+        assert re.search(message, f"{capsys.readouterr().err}{stop.value}")
 
 
 def test_modules_of_ones_own_are_not_taken_for_the_library_s(mine):
