@@ -12,6 +12,9 @@ THREADS = [
     "TF_NUM_INTEROP_THREADS",
     "NPROC",  # JAX
 ]
+# How long OpenMP's threads wait actively for more work; of GNU's, which PyTorch has on Linux, of
+# Intel's, and of all.
+WAITING = ["GOMP_SPINCOUNT", "KMP_BLOCKTIME", "OMP_WAIT_POLICY"]
 
 
 def limit_threads(name: str, threads: int) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import __version__, frameworks
+from ..frameworks.threads import WAITING
 
 
 def describe_machine(*args: Any) -> dict[str, Any]:
@@ -27,6 +28,7 @@ def describe_machine(*args: Any) -> dict[str, Any]:
         "processor": _processor(),
         "cores": available_cores(),
         "threads": state.get("threads"),
+        "waiting": " ".join(f"{k}={os.environ[k]}" for k in WAITING if k in os.environ) or None,
         "device": ", ".join(map(frameworks.name_of, devices)) or "cpu",
         "gradients": state.get("gradients"),
         "versions": versions | frameworks.versions(),
@@ -60,6 +62,8 @@ def machine_line(machine: dict[str, Any]) -> str:
     for thing in ("core", "thread"):
         if (count := machine[f"{thing}s"]) is not None:
             parts += [f"{count} {thing}" + "s" * (count != 1)]
+    if waiting := machine.get("waiting"):
+        parts.append(waiting)
     return ", ".join([*parts, machine["device"], machine["date"][:10]])
 
 

@@ -33,6 +33,9 @@ from .timing import Plan
 # Seconds of calls that are not timed, after others have run and filled caches and branch predictors
 # with theirs. The third call of the course's network still takes 6 % too long, the tenth 1 %.
 WAKING = 0.3e-3
+# The same with several threads, which fell asleep in the pause. With 0.3 ms a network seemed up to
+# twice as slow on a busy machine as in a loop; with 3 ms as slow.
+WAKING_THREADS = 3e-3
 FLOOD = 2**20  # characters: who prints more is timed for the printing
 LAST_LINES, LONG_LINE = 5, 200  # lines of it that an error shows, and characters of each
 
@@ -81,6 +84,7 @@ class ProgramRunner:
         self.build, self.built_in, self.warmup = got["build"], got["built_in"], got["warmup"]
         self.fastest, self.inner_calls = got["fastest"], got["inner_calls"]
         self.machine = got["machine"]
+        self.waking = WAKING if self.machine["threads"] in (None, 1) else WAKING_THREADS
 
     def try_once(self) -> None:
         """One more call, to learn how fast a call can be."""

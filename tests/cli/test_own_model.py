@@ -14,6 +14,7 @@ from process_helpers import soon
 from d2lhybrid import Comparison, difference
 from d2lhybrid.cli.main import main
 from d2lhybrid.cli.own_model import EXAMPLE, UnusableFile, builders, compare_file
+from d2lhybrid.frameworks.threads import WAITING
 
 ROOT = Path(__file__).parents[2]
 QUICK = ["--launches", "6", "--time-limit", "0.06"]
@@ -28,6 +29,14 @@ RULE = (
     "; every `def` at the top level of the file builds one candidate, unless it has parameters or "
     'its name begins with "_"; `python -m d2lhybrid compare --example` prints such a file'
 )
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    """What a command writes into the environment is gone after the test."""
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    for name in WAITING:
+        os.environ.pop(name, None)
 
 
 @pytest.fixture
@@ -106,6 +115,19 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
         builders(tmp_path / "none.py")
     with pytest.raises(UnusableFile, match=r" is no file; save the program as one$"):
         builders(tmp_path)
+
+
+def test_threads_sleep_soon_on_a_busy_machine(mine, monkeypatch, capsys):
+    before, active = os.environ, {"OMP_WAIT_POLICY": "ACTIVE"}
+    for load, own, said in (
+        (9e3, {}, ", GOMP_SPINCOUNT=1000, cpu"),
+        (0.0, {}, " cores, cpu"),
+        (9e3, active, ", OMP_WAIT_POLICY=ACTIVE, cpu"),
+    ):
+        monkeypatch.setattr(os, "environ", before | own)
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
+        main(["compare", str(mine(TWO)), *QUICK])
+        assert said in capsys.readouterr().out
 
 
 # The answer -----------------------------------------------------------------------------------
