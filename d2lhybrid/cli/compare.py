@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from .options import add_files, duration, size, write
+from .options import add_files, duration, share, size, write
 
 ABOUT = """
 In the file every `def` at the top level without parameters builds one candidate: it returns a
@@ -68,6 +68,14 @@ def add_command(commands):
     compare.add_argument(
         "--no-check", action="store_true", help="do not check that all return the same"
     )
+    compare.add_argument(
+        "--tolerance",
+        type=share,
+        metavar="R",
+        help="how far results may differ, relative to the largest number; by default the rounding "
+        "of the format in which they are computed, 2e-5 for float32, 0.04 for bfloat16 and "
+        "quantised numbers",
+    )
     compare.set_defaults(run=run, error=compare.error)
 
 
@@ -90,6 +98,7 @@ def run(options):
             options.timeout,
             calls=options.calls,
             check=not options.no_check,
+            tolerance=options.tolerance,
         )
     except UnusableFile as error:
         print(*left_out, error, sep="\n", file=sys.stderr)

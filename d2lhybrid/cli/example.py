@@ -5,8 +5,8 @@
 Every function below without parameters builds one candidate, unless its name begins with "_". It
 returns a function without arguments: that one is called and timed, so let it do what you wait for.
 The first candidate is the baseline. Each runs in Python processes of its own. The seed gives all
-of them the same weights and the same input; that they return the same is checked. A training step
-changes the weights at each call: let it return None, or switch the check off with --no-check.
+of them the same weights and the same input; that they return the same is checked, in the first and
+in the third call. So a training step may return its loss.
 """
 
 import torch

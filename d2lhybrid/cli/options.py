@@ -49,6 +49,17 @@ def duration(text):
     return number
 
 
+def share(text):
+    """A number from 0 to 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number from 0 to 1")
+    return number
+
+
 def writable(path):
     """A file that can be written, as the measuring takes too long to fail after it."""
     is_new = not os.path.lexists(path)

@@ -117,7 +117,7 @@ def _failure(path, error, builder_line):
 
 def _in_options(text):
     """A message of `compare`, as it reads for a command."""
-    return str(text).replace("check=False", "--no-check")
+    return str(text).replace("check=False", "--no-check").replace("tolerance=", "--tolerance ")
 
 
 def show(comparison: Comparison, markdown: bool) -> None:

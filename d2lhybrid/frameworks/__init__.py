@@ -149,6 +149,12 @@ def needs_gradients(array: Any) -> bool | None:
     return next((answer for answer in said if answer is not None), None)
 
 
+def number_format(call: Callable[[], Any]) -> str:
+    """The coarsest number format in which a call computes, such as 'bfloat16'; '' if not known."""
+    answers = (ask(call) for ask in _functions("number_format"))
+    return next((answer for answer in answers if answer), "")
+
+
 def name_of(device: str) -> str:
     """A device's name, such as `cuda:0`, with the model of a GPU where it is known."""
     names = (ask(device) for ask in _functions("name_of"))

@@ -26,7 +26,7 @@ from time import perf_counter
 from typing import Any
 
 from .. import frameworks
-from .agreement import any_needs_gradients, difference
+from .agreement import any_needs_gradients, check_results
 from .candidates import CandidateError, Program, Recipe, Repeated
 from .launch import Launch
 from .measured_on import describe_machine, load_average, together
@@ -37,14 +37,6 @@ from .statistics import ERROR, calls_to_warm_up, rank, usual_time
 from .timing import VERY_LONG, Runner
 
 MIN_ROUNDS = 10  # of a single launch, for calls so slow that the time limit allows fewer
-
-
-class ResultsDiffer(ValueError):
-    """A candidate does not return what the baseline returns. `label` says which one."""
-
-    def __init__(self, label: str, text: str):
-        super().__init__(text)
-        self.label = label
 
 
 class TooFewLaunches(ValueError):
@@ -139,10 +131,11 @@ def compare(
                 launch.warm_up(synchronize or frameworks.synchronize, clock, show_here, failed)
                 if i == 0:
                     machine = together(launch.machines() or [machine])
-                    own = [r.result for r in launch.runners.values() if isinstance(r, Runner)]
+                    own = [r.results[-1] for r in launch.runners.values() if isinstance(r, Runner)]
                     machine["gradients_needed"] = any_needs_gradients(own)
                     if check:
-                        _check_results(launch.runners, base_label, tolerance, failed)
+                        notes = check_results(launch.runners, base_label, tolerance, failed)
+                        machine["notes"] = notes
                 least = MIN_ROUNDS if launches == 1 else 0  # one is always made
                 seconds = time_limit / launches
                 launch.measure(base_label, seconds, least, show_here, failed, callable(progress))
@@ -238,24 +231,3 @@ def _enough_calls(done):
 def _show_launch(show, i, launches, passed, text):
     left = f", about {passed / i * (launches - i):.0f} s left" if i else ""
     show(f"launch {i + 1} of {launches}{left}: {text}")
-
-
-def _check_results(runners, baseline, tolerance, failed):
-    base = runners[baseline]
-    advice = "check=False compares their times all the same"
-    for runner in [one for one in runners.values() if one is not base]:
-        try:
-            text = difference(runner.result, base.result, tolerance)
-        except CandidateError as error:  # it cannot send its result
-            failed(error)
-            del runners[runner.label]
-            continue
-        except Exception as error:
-            raise TypeError(
-                f"what {runner.label!r} and {base.label!r} return cannot be compared "
-                f"({type(error).__name__}: {error}); {advice}"
-            ) from error
-        if text:
-            text = f"{runner.label!r} does not return what {base.label!r} returns: {text}; {advice}"
-            failed(ResultsDiffer(runner.label, text))
-            del runners[runner.label]

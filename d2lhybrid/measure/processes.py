@@ -66,7 +66,7 @@ class ProgramRunner:
     def set_args(self, args: tuple, first_calls: int = 0) -> None:
         """Use these arguments when the candidate is built next."""
         self._args, self.first_calls = encode(args, widening=False), first_calls
-        vars(self).pop("result", None)
+        vars(self).pop("results", None)
 
     def load(self) -> None:
         """Wait until the program's top level has run."""
@@ -99,14 +99,23 @@ class ProgramRunner:
         return self._ask("while it was timed", "measure", plan.calls, plan.untimed)
 
     @cached_property
-    def result(self) -> Any:
-        """What the last of the first calls returned, with NumPy's arrays. It is sent only now."""
-        packed, refusal = self._ask("while its result was sent", "result")
-        if refusal:
-            raise self._error(
-                f"returned what cannot be checked: {refusal}; check=False needs no result"
-            )
-        return decode(packed)
+    def results(self) -> list[Any]:
+        """As a `Runner` has them, with NumPy's arrays. They are sent only now.
+
+        Parts that cannot be sent are None; `unsent` names their types.
+        """
+        sent = self._ask("while its results were sent", "results")
+        for _, _, refusal in sent:
+            if refusal:
+                raise self._error(
+                    f"returned what cannot be checked: {refusal}; check=False needs no result"
+                )
+        self.unsent = sorted({name for _, unsent, _ in sent for name in unsent})
+        return [decode(packed) for packed, _, _ in sent]
+
+    def number_format(self) -> str:
+        """As a `Runner` says it: the program is called once more."""
+        return self._ask("while it was called", "number_format")
 
     def close(self) -> None:
         """End the process, if it has not ended yet."""

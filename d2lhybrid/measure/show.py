@@ -122,6 +122,8 @@ def spread(c):
 
 def remarks(c):
     """What must be known of the machine and of single candidates, a line for each."""
+    for note in c.machine.get("notes") or []:
+        yield f"note: {note}"
     before, _ = c.machine.get("load") or (None, None)
     if before is not None and before >= c.machine["cores"]:
         yield (

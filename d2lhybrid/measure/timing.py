@@ -18,7 +18,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import repeat
 from random import Random
+from typing import Any
 
+from .. import frameworks
 from .candidates import Recipe, Repeated, blamed_on
 from .measured_on import THIS_PROCESS
 
@@ -57,7 +59,8 @@ class Runner:
 
     `build` is the seconds that building took, None for a ready callable; `built_in` says whether
     process and caches were cold then. `warmup` holds the seconds of the first calls, `fastest`
-    those of the fastest call so far, `result` what the last of the first calls returned.
+    those of the fastest call so far, `results` what the first and the third call returned, or what
+    `keep` makes of it: a later call may change it. The third, as TorchScript compiles in it.
 
     `first_calls` asks for at least so many calls of warming up, in case there is time for them;
     `enough` for exactly so many.
@@ -74,13 +77,14 @@ class Runner:
         clock: Callable[[], float],
         first_calls: int = 0,
         enough: int | None = None,
+        keep: Callable[[Any], Any] = lambda result: result,
     ):
         self.label, self.args = label, args
         self.synchronize, self.clock = synchronize, clock
         built, self.build, before = self._built(candidate)
         many = isinstance(built, Repeated)
         self.function, self.inner_calls = (built.function, built.calls) if many else (built, 1)
-        self.warmup, self.result = self._warmed_up(first_calls, enough)
+        self.warmup, self.results = self._warmed_up(first_calls, enough, keep)
         self.fastest = min(self.warmup)
         # only now: torch.compile compiles in the first calls
         self.built_in = THIS_PROCESS.of(self.function, before) if before else ""
@@ -98,12 +102,12 @@ class Runner:
             raise TypeError(f"the recipe of {self.label!r} built {built!r}, which is not callable")
         return built, took, before
 
-    def _warmed_up(self, first_calls, enough):
+    def _warmed_up(self, first_calls, enough, keep):
         """Call until the calls are alike: TorchScript watches two, and compiles in the third.
 
-        Returns the seconds of these calls, and the last result.
+        Returns the seconds of these calls, and the results that are kept.
         """
-        times, took = [], 0.0
+        times, kept, took = [], [], 0.0
         while len(times) < (enough or MIN_WARMUP) or (
             not enough
             and (
@@ -116,7 +120,15 @@ class Runner:
                 result = self.function(*self.args)
                 times.append(self._now() - start)
             took += times[-1]
-        return tuple(times), result
+            if len(times) in (1, MIN_WARMUP):
+                kept.append(keep(result))
+            del result  # two are kept, and no more
+        return tuple(times), kept
+
+    def number_format(self) -> str:
+        """The coarsest format in which a call computes, such as 'bfloat16'; '' if not known."""
+        with blamed_on(self.label):
+            return frameworks.number_format(lambda: self.function(*self.args))
 
     def try_once(self) -> None:
         """One more call, to learn how fast a call can be."""

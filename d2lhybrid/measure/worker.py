@@ -15,6 +15,7 @@ from types import ModuleType
 from .. import frameworks
 from ..children.arrays import decode, encode
 from ..children.inside import Responder, in_words
+from .agreement import parts_of
 from .candidates import CandidateError, Repeated, recipe
 from .measured_on import describe_machine
 from .timing import Plan, Runner
@@ -40,6 +41,32 @@ def keep_to_cores(count):
     for thread in os.listdir("/proc/self/task"):
         with suppress(OSError):  # it may have ended
             os.sched_setaffinity(int(thread), cores)
+
+
+def packed(result):
+    """A result, encoded; the types of its parts that cannot be sent; or why none can."""
+    try:
+        return encode(result), [], None
+    except TypeError as error:
+        unsent, refusal = [], str(error)
+    parts = sendable(result, unsent)
+    return (None, [], refusal) if parts is None else (encode(parts), unsent, None)
+
+
+def sendable(result, unsent):
+    """A result with a name in place of each part that cannot be sent; None if nothing is left."""
+    _, parts = parts_of(result)
+    if parts is None:
+        try:
+            encode(result)
+        except TypeError:
+            unsent.append(type(result).__name__)
+            return None
+        return result
+    parts = {key: sendable(part, unsent) for key, part in parts.items()}
+    if all(part is None for part in parts.values()):
+        return None
+    return list(parts.values()) if isinstance(result, (list, tuple)) else parts
 
 
 class Worker(Responder):
@@ -76,6 +103,7 @@ class Worker(Responder):
             time.perf_counter,
             first_calls,
             enough,
+            keep=packed,  # at once: a later call may change it
         )
         names = ("build", "built_in", "warmup", "fastest", "inner_calls")
         # Gradients are left out: a program may switch them off inside its calls.
@@ -92,12 +120,12 @@ class Worker(Responder):
     def measure(self, calls, untimed):
         return self.runner.measure(Plan(calls, untimed))
 
-    def result(self):
-        """The result, encoded, or why it cannot be sent."""
-        try:
-            return encode(self.runner.result), None
-        except TypeError as error:
-            return None, str(error)
+    def results(self):
+        """What was kept: see `packed`."""
+        return self.runner.results
+
+    def number_format(self):
+        return self.runner.number_format()
 
     def described(self, error):
         """An error in words, and where in the program's own source it was."""

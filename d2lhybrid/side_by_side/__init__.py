@@ -194,7 +194,7 @@ def ask_frameworks(
 def _answers(runner):
     runner.load()
     runner.warm_up(share_cores=False)
-    return runner.result
+    return runner.results[-1]
 
 
 def functions_in(file: str, kind: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -283,6 +284,19 @@ def test_what_was_measured_before_a_failure_is_not_lost(mine, capsys):
     assert len(json.loads(Path("r.json").read_text())["comparison"]["launches"]) == 2
 
 
+def test_a_tolerance_can_be_given(mine, capsys):
+    text = "def a():\n    return lambda: 3.0\n\ndef b():\n    return lambda: 3.0001\n"
+    for options, status, said in (
+        ([], 2, "; --tolerance 3.4e-05 would let it pass; --no-check"),
+        (["--tolerance", "3.3e-5"], 2, "; --tolerance 3.4e-05 would let it pass; --no-check"),
+        (["--tolerance", "3.4e-5"], 0, ""),
+    ):
+        with pytest.raises(SystemExit) if status else nullcontext() as stop:
+            main(["compare", str(mine(text)), *QUICK, *options])
+        assert not status or stop.value.code == status
+        assert said in capsys.readouterr().err
+
+
 def test_results_that_differ_can_be_compared_all_the_same(mine, capsys):
     other = TWO.replace("sum(range(300)) and None", "sum(range(300))")
     main(["compare", str(mine(other)), *QUICK, "--no-check"])
@@ -301,6 +315,8 @@ OPTIONS = [
     (["--time-limit", "0"], "argument --time-limit: '0' must be seconds, above 0 and finite"),
     (["--time-limit", "nan"], "argument --time-limit: 'nan' must be seconds, above 0"),
     (["--time-limit", "long"], "argument --time-limit: 'long' must be seconds, above 0"),
+    (["--tolerance", "2"], "argument --tolerance: '2' must be a number from 0 to 1"),
+    (["--tolerance", "x"], "argument --tolerance: 'x' must be a number from 0 to 1"),
     (["--json", "none/a.json"], "argument --json: .*No such file or directory"),
     (["--plot", "a.gif"], "argument --plot: 'a.gif' must end in .png, .pdf or .svg"),
 ]

@@ -2,6 +2,8 @@
 
 import tracemalloc
 from collections import namedtuple
+from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import dataclass
 from math import inf, nan
 from types import MappingProxyType
@@ -10,7 +12,8 @@ import numpy
 import pytest
 import torch
 
-from d2lhybrid import difference
+from d2lhybrid import CandidateError, compare, difference, own_process
+from d2lhybrid.measure.agreement import ResultsDiffer
 
 Pair = namedtuple("Pair", "x y")
 
@@ -142,3 +145,117 @@ def test_large_results_are_compared_piece_by_piece():
     ours[0, 0] = 5.0
     theirs[-1, -1] = 3.0
     assert "difference is 4, and 0.00012 is allowed" in difference(ours, theirs)
+
+
+# The check of `compare` -----------------------------------------------------------------------
+
+COUNTS = """
+def one():
+    state = [0.0]
+    def call():
+        state[0] += 1
+        {change}
+        return {result}
+    return call
+"""
+
+
+def counting(result="state[0]", change="pass"):
+    return own_process(COUNTS.format(result=result, change=change))
+
+
+def compared(a, b, **options):
+    return compare({"a": a, "b": b}, time_limit=0.03, **options)
+
+
+def test_programs_with_state_are_compared_at_the_same_call():
+    slow = "import time; time.sleep(0.06)"  # so it makes three first calls, and the other twenty
+    assert "note: " not in str(compared(counting(), counting(change=slow)))
+    wrong = counting(change="state[0] += 0.5 * (state[0] == 2)")
+    with pytest.raises(
+        ResultsDiffer,
+        match="'b' and 'a' return the same in the first call, and not in the third: .* what their "
+        "calls change is not the same",
+    ):
+        compared(counting(), wrong)
+
+
+def test_what_a_later_call_changes_in_place_is_kept():
+    in_place = counting("array", "array = state[0] * numpy.ones(3)").source
+    source = "import numpy\nbuffer = numpy.zeros(3)\n" + in_place.replace(
+        "return array", "buffer[:] = array; return buffer"
+    )
+    compared(own_process(source), counting("numpy.full(3, state[0])", "import numpy"))
+
+
+def test_random_draws_are_named_as_the_cause():
+    source = "import random\nrandom.seed({})\ndef one():\n    return random.random\n"
+    with pytest.raises(
+        ResultsDiffer, match="calls of 'a' differ, too: if they draw random numbers"
+    ):
+        compared(own_process(source.format(1)), own_process(source.format(2)))
+    compared(own_process(source.format(1)), own_process(source.format(1)))
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "said"),
+    [
+        ("3.0001", "3.0", "tolerance=3.4e-05 would let it pass"),
+        ("[3.0, 1.1]", "[3.0, 1.0]", "tolerance=0.091 would let it pass"),
+        ("[3.0, 1.2]", "[3.0, 1.0]", "check=False"),
+        ("3.0", "'three'", "check=False"),
+        ("[1.0]", "[1.0, 2.0]", "check=False"),
+    ],
+)
+def test_the_least_tolerance_that_would_pass(found, expected, said):
+    with pytest.raises(ResultsDiffer) as caught:
+        compared(counting(expected), counting(found))
+    text = str(caught.value)
+    assert said in text
+    assert text.count("tolerance=") == (said != "check=False")
+    if said != "check=False":
+        compared(
+            counting(expected), counting(found), tolerance=float(said.split()[0].split("=")[1])
+        )
+
+
+def test_the_tolerance_follows_from_what_a_candidate_computes_with():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.LayerNorm(64)).eval()
+    low, x = deepcopy(net).bfloat16(), torch.randn(4, 64)
+
+    def autocast(x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return net(x).float()
+
+    ways = {"as it comes": net, "autocast": autocast, "cast": lambda x: low(x.bfloat16()).float()}
+    with torch.inference_mode():
+        notes = compare(ways, x, time_limit=0.03).machine["notes"]
+        with pytest.raises(ResultsDiffer, match="is allowed for float32"):
+            compare({"a": net, "b": lambda x: net(x) * 1.001}, x, time_limit=0.03)
+    labels = [note.partition(" computes in bfloat16: results differ by ")[0] for note in notes]
+    assert labels == ["autocast", "cast"]
+
+
+def test_dataclasses_are_sent_and_what_cannot_be_sent_is_named():
+    source = """
+from dataclasses import dataclass
+
+class Cache: ...
+
+@dataclass
+class Output:
+    logits: float
+    cache: object
+
+def one():
+    return lambda: Output({}, [Cache()])
+"""
+    program = own_process(source.format(1.0))
+    for other, said in ((1.0, ""), (2.0, "the largest difference is 1")):
+        with pytest.raises(ResultsDiffer, match=said) if said else nullcontext():
+            result = compared(program, own_process(source.format(other)))
+            notes = [f"of what {label} returns, this was not compared: Cache" for label in "ab"]
+            assert result.machine["notes"] == notes
+    with pytest.raises(CandidateError, match="returned what cannot be checked: object cannot be"):
+        compared(counting("[object()]"), counting("[object()]"))
