@@ -172,12 +172,9 @@ def test_programs_with_state_are_compared_at_the_same_call():
     slow = "import time; time.sleep(0.06)"  # so it makes three first calls, and the other twenty
     assert "note: " not in str(compared(counting(), counting(change=slow)))
     wrong = counting(change="state[0] += 0.5 * (state[0] == 2)")
-    with pytest.raises(
-        ResultsDiffer,
-        match="'b' and 'a' return the same in the first call, and not in the third: .* what their "
-        "calls change is not the same",
-    ):
+    with pytest.raises(ResultsDiffer, match="in the first call, and not in the third: ") as caught:
         compared(counting(), wrong)
+    assert "what their calls change is not the same" in str(caught.value)
 
 
 def test_what_a_later_call_changes_in_place_is_kept():
