@@ -95,12 +95,14 @@ def _more(result, comparison):
 def _disturbed(comparison):
     """A line where calls take far longer among the others than alone."""
     worst = max(comparison.values(), key=lambda result: result.slowdown)
-    if worst.slowdown <= SLOWED:
+    load, _ = comparison.machine.get("load") or (None, None)
+    if worst.slowdown > SLOWED:
+        what = f"a call of {worst.label} takes {worst.slowdown:.0f} times as long as it took alone"
+    elif load and load >= comparison.machine["cores"] and comparison.machine["threads"] != 1:
+        what = "the machine is busy"
+    else:
         return ""
-    return (
-        f"\nBeware: a call of {worst.label} takes {worst.slowdown:.0f} times as long as it took "
-        f"alone, because threads or other programs are in its way. {_quieter(comparison)}"
-    )
+    return f"\nBeware: {what}, so threads may be in each other's way. {_quieter(comparison)}"
 
 
 def _for_calls(comparison):

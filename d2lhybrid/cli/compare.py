@@ -4,7 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from .options import add_files, duration, share, size, write
+from ..verdicts import SLOWER
+from .options import add_files, duration, percent, read, share, size, write
 
 ABOUT = """
 In the file every `def` at the top level without parameters builds one candidate: it returns a
@@ -14,6 +15,7 @@ so that the answer holds for the programs and not only for one run of them.
 
     python -m d2lhybrid compare --example > mine.py
     python -m d2lhybrid compare mine.py --calls 200
+    python -m d2lhybrid compare mine.py -- 3 large      (the file finds 3 and large in sys.argv)
 
 A call is one of many, made one after the other in bursts of 0.3 ms, or alone if it takes longer.
 The speed-up is the median of the ratios of calls that were timed side by side. It may differ from
@@ -22,9 +24,15 @@ the quotient of the two times in the table; on a busy machine it is the better f
 All candidates are in memory at the same time. Calls far below a millisecond are judged best with
 one thread: the idle threads of one process go on waiting actively, and so disturb the others.
 
-The exit status is 0 for an answer, whatever it says; 2 for a file that cannot be used; 3 for an
-answer without the candidates that failed; 130 if Ctrl-C ended it, with an answer from what was
-measured until then.
+What is built once and shipped, such as an exported file, is built beforehand, by another program:
+let the function that builds the candidate only load it. torch.compile finds in its cache what an
+earlier process compiled; the price of the first one on this machine is in a note, and --cold-cache
+asks for it each time.
+
+The exit status is 0 for an answer, whatever it says; 1 for what --fail-if-slower forbids; 2 for a
+file that cannot be used; 3 for an answer without the candidates that failed; 130 if Ctrl-C ended
+it, with an answer from what was measured until then. --json writes all that was measured, and
+what follows from it; `Comparison.from_dict(json.load(file)["comparison"])` reads it.
 """
 
 
@@ -63,6 +71,44 @@ def add_command(commands):
         help="seconds to wait for a candidate to be built and first called, 300 unless said "
         "otherwise",
     )
+    compare.add_argument(
+        "--sizes",
+        type=size,
+        nargs="+",
+        metavar="N",
+        help="compare at each of these sizes: each function with exactly one parameter builds a "
+        "candidate, and gets the size",
+    )
+    compare.add_argument(
+        "--threads",
+        type=size,
+        nargs="+",
+        default=[None],
+        metavar="N",
+        help="how many threads each candidate may use; several numbers give several tables",
+    )
+    compare.add_argument(
+        "--fresh",
+        metavar="NAME",
+        help="a function of the file that returns the arguments of one call, as a tuple; it is "
+        "called for each call, outside the timing",
+    )
+    compare.add_argument(
+        "--cold-cache",
+        action="store_true",
+        help="give each process an empty folder in place of torch.compile's cache, as in a new "
+        "container",
+    )
+    compare.add_argument(
+        "--against", type=Path, metavar="FILE", help="compare with what --json wrote in another run"
+    )
+    compare.add_argument(
+        "--fail-if-slower",
+        type=percent,
+        metavar="P",
+        help="exit with 1 if a candidate is surely slower by more than P per cent, than then with "
+        "--against, else than the baseline",
+    )
     add_files(compare)
     compare.add_argument("--markdown", action="store_true", help="print the table for a page")
     compare.add_argument(
@@ -81,35 +127,66 @@ def add_command(commands):
 
 def run(options):
     """Compare, print and write. Exit status 2 for a file that cannot be used."""
-    from .own_model import EXAMPLE, UnusableFile, compare_file, show
+    from .own_model import EXAMPLE, UnusableFile, compare_file
 
     if options.example:
         print(EXAMPLE.read_text(encoding="utf-8"), end="")
         return
     if options.file is None:
         options.error("which file? `python -m d2lhybrid compare --example` prints one")
-    left_out = []
+    then = read(options.against) if options.against else None
+    program = {"timeout": options.timeout, "inputs": options.fresh, "argv": options.argv}
+    program["cold_cache"] = options.cold_cache
+    left_out, answers = [], {}
     try:
-        answer = compare_file(
-            options.file,
-            left_out.append,
-            options.launches,
-            options.time_limit,
-            options.timeout,
-            calls=options.calls,
-            check=not options.no_check,
-            tolerance=options.tolerance,
-        )
+        for threads in options.threads:
+            answers[threads] = compare_file(
+                options.file,
+                left_out.append,
+                options.sizes,
+                options.launches,
+                options.time_limit,
+                program | {"threads": threads},
+                calls=options.calls,
+                check=not options.no_check,
+                tolerance=options.tolerance,
+                single_calls=not options.sizes,
+            )
+            if not answers[threads].complete:
+                break
     except UnusableFile as error:
         print(*left_out, error, sep="\n", file=sys.stderr)
         raise SystemExit(2) from None
-    try:
-        show(answer, options.markdown)
-        for text in left_out:
-            print(f"\nleft out: {text}")
-    finally:  # even if nobody reads on
-        write("comparison", answer, answer, options)
-    if left_out:
-        raise SystemExit(3)
-    if not answer.complete:
-        raise SystemExit(130)
+    if status := tell(answers, left_out, then, options):
+        raise SystemExit(status)
+
+
+def tell(answers, left_out, then, options):
+    """Print and write the answers, by the number of threads. Returns the exit status."""
+    from . import against
+    from .own_model import show
+
+    worst = 1.0
+    for i, (threads, answer) in enumerate(answers.items()):
+        if len(options.threads) > 1:
+            print("\n" * (i > 0) + f"With {threads} thread{'s' * (threads != 1)}:\n")
+        try:
+            show(answer, options.markdown)
+            speedups = answer.values()
+            if then:
+                since = against.speedups_since(then, answer)
+                print(f"\n{against.text(then, answer, since)}")
+                speedups = since.values()
+            if options.fail_if_slower is not None:
+                worst = min([worst, *(s.high for s in speedups if s.verdict == SLOWER)])
+        finally:  # even if nobody reads on
+            kind = "sweep" if options.sizes else "comparison"
+            write(kind, answer, answer, options, threads if len(options.threads) > 1 else None)
+    for text in dict.fromkeys(left_out):
+        print(f"\nleft out: {text}")
+    if not answer.complete and not left_out:
+        return 130
+    if options.fail_if_slower is not None and worst < 1 - options.fail_if_slower / 100:
+        print(f"\nA candidate is slower by more than {options.fail_if_slower:g} per cent.")
+        return 1
+    return 3 if left_out else 0

@@ -18,7 +18,10 @@ def main(arguments=None):
     commands = parser.add_subparsers(required=True)
     bench.add_command(commands)
     compare.add_command(commands)
-    options = parser.parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = parser.parse_args(arguments[:end])
+    options.argv = arguments[end + 1 :]
     try:
         options.run(options)
     except ModuleNotFoundError as error:

@@ -3,9 +3,13 @@
 import argparse
 import json
 import os
-from math import inf
+from math import inf, isfinite
+from pathlib import Path
 
-FORMAT = 2  # of the files that --json writes; a new number for what older readers cannot read
+from ..measure.results import Comparison
+
+ANSWERS = ["speedup", "low", "high", "verdict", "median", "price", "break_even"]
+FORMAT = 3  # of the files that --json writes; a new number for what older readers cannot read
 
 
 def add_files(parser):
@@ -14,12 +18,16 @@ def add_files(parser):
     parser.add_argument("--plot", type=picture, metavar="FILE", help="draw it: PNG, PDF or SVG")
 
 
-def write(kind, answer, shown, options):
-    """Write what the options ask for: the answer as JSON, and a picture of what is shown."""
+def write(kind, answer, shown, options, threads=None):
+    """Write what the options ask for: the answer as JSON, and a picture of what is shown.
+
+    Answers for several numbers of `threads` get them into the names of their files.
+    """
     if options.json:
+        content = {"format": FORMAT, kind: answer.to_dict(), "answers": answers(kind, answer)}
         try:
-            with open(options.json, "w") as file:
-                json.dump({"format": FORMAT, kind: answer.to_dict()}, file)
+            with open(numbered(options.json, threads), "w") as file:
+                json.dump(content, file)
         except OSError as error:
             raise SystemExit(f"cannot write {options.json}: {error.strerror}") from error
     if options.plot:
@@ -28,7 +36,36 @@ def write(kind, answer, shown, options):
         matplotlib.use("agg")  # a file needs no window
         figure = shown.plot().figure
         figure.supxlabel(answer.measured_on(), fontsize=9, x=0.01, ha="left")
-        figure.savefig(options.plot, dpi=144)
+        figure.savefig(numbered(options.plot, threads), dpi=144)
+
+
+def numbered(path, threads):
+    """The name of a file, with the number of threads in front of its ending, if there is one."""
+    path = Path(path)
+    return path if threads is None else path.with_name(f"{path.stem}-{threads}{path.suffix}")
+
+
+def answers(kind, answer):
+    """What follows for each candidate, at each size of a sweep; null for what is not known."""
+    if kind == "sweep":
+        return {str(n): answers("comparison", comparison) for n, comparison in answer.items()}
+    found = {}
+    for label, result in answer.items():
+        values = {name: getattr(result, name) for name in ANSWERS}
+        is_known = {k: not isinstance(v, float) or isfinite(v) for k, v in values.items()}
+        found[label] = {k: v if is_known[k] else None for k, v in values.items()}
+    return found
+
+
+def read(path):
+    """The comparison that `write` wrote."""
+    try:
+        with open(path) as file:
+            return Comparison.from_dict(json.load(file)["comparison"])
+    except OSError as error:
+        raise SystemExit(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise SystemExit(f"{path} is not what --json writes for one comparison") from error
 
 
 def size(text):
@@ -58,6 +95,14 @@ def share(text):
     if not 0 <= number <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} must be a number from 0 to 1")
     return number
+
+
+def percent(text):
+    """A number from 0 to 100."""
+    try:
+        return 100 * share(str(float(text) / 100))
+    except (ValueError, argparse.ArgumentTypeError):
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number from 0 to 100") from None
 
 
 def writable(path):

@@ -12,9 +12,10 @@ THREADS = [
     "TF_NUM_INTEROP_THREADS",
     "NPROC",  # JAX
 ]
-# How long OpenMP's threads wait actively for more work; of GNU's, which PyTorch has on Linux, of
-# Intel's, and of all.
-WAITING = ["GOMP_SPINCOUNT", "KMP_BLOCKTIME", "OMP_WAIT_POLICY"]
+# How long idle threads wait actively for more work: those of GNU's OpenMP, which PyTorch has on
+# Linux, of Intel's, of any OpenMP, and of NumPy's OpenBLAS.
+WAITING = ["GOMP_SPINCOUNT", "KMP_BLOCKTIME", "OMP_WAIT_POLICY", "OPENBLAS_THREAD_TIMEOUT"]
+SLEEPING = {"GOMP_SPINCOUNT": "1000", "OPENBLAS_THREAD_TIMEOUT": "4"}  # they sleep at once, nearly
 
 
 def limit_threads(name: str, threads: int) -> None:

@@ -4,7 +4,7 @@ A program runs in a process of its own, see `processes`.
 """
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import decode_source
@@ -65,6 +65,9 @@ class Program:
     build: str  # the name of the function that builds the candidate
     threads: int | None = None
     timeout: float = 300.0
+    inputs: str | None = None  # the name of the function that returns a call's arguments
+    argv: tuple[str, ...] = ()
+    cold_cache: bool = False
 
 
 def own_process(
@@ -73,6 +76,9 @@ def own_process(
     *,
     threads: int | None = None,
     timeout: float = 300.0,
+    inputs: str | None = None,
+    argv: Sequence[str] = (),
+    cold_cache: bool = False,
 ) -> Program:
     """A candidate for `compare` that is a program and runs in a fresh Python process.
 
@@ -90,6 +96,10 @@ def own_process(
         threads: How many threads the frameworks may use; by default their own choice. On Linux
             the process also keeps to as many cores.
         timeout: Seconds to wait for any one answer of the process.
+        inputs: The name of the program's function that returns the arguments of one call, as a
+            tuple. It is called once for each call, outside the timing.
+        argv: What the program finds in sys.argv behind its own name.
+        cold_cache: Whether the process gets an empty folder in place of torch.compile's cache.
 
     Raises:
         TypeError, ValueError, SyntaxError, OSError: for what cannot be a program.
@@ -112,6 +122,9 @@ def own_process(
         _builder(ast.parse(source, filename), build, filename),
         None if threads is None else int(threads),
         float(timeout),
+        inputs and _builder(ast.parse(source, filename), inputs, filename),
+        tuple(argv),
+        cold_cache,
     )
 
 

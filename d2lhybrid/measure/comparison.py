@@ -36,6 +36,7 @@ from .show import progress_line
 from .statistics import ERROR, calls_to_warm_up, rank, usual_time
 from .timing import VERY_LONG, Runner
 
+SINGLE = 0.1  # seconds in which calls are timed one by one
 MIN_ROUNDS = 10  # of a single launch, for calls so slow that the time limit allows fewer
 
 
@@ -54,6 +55,7 @@ def compare(
     tolerance: float | None = None,
     min_effect: float = 0.01,
     time_limit: float | None = None,
+    single_calls: bool = False,
     synchronize: Callable[[], None] | None = None,
     progress: bool | Callable[[str], None] | None = None,
     on_error: Callable[[CandidateError], None] | None = None,
@@ -87,6 +89,8 @@ def compare(
             launches a quarter for each. It is exceeded where calls are long: one launch measures
             10 rounds at least, and of several each measures one. Building and warming up come on
             top. What changes more slowly than a launch is long cannot be seen.
+        single_calls: Whether each program also times calls one by one, up to SINGLE seconds in each
+            of several launches, and says how much memory it took. For `Comparison.launches`.
         synchronize: Waits until a device has done what was asked of it. By default every
             framework that is loaded is asked to, in a program's process too.
         progress: Whether to show on stderr how far it is. None: only in a terminal; the seconds
@@ -139,6 +143,8 @@ def compare(
                 least = MIN_ROUNDS if launches == 1 else 0  # one is always made
                 seconds = time_limit / launches
                 launch.measure(base_label, seconds, least, show_here, failed, callable(progress))
+                if single_calls and launches > 1:
+                    launch.time_single_calls(min(seconds, SINGLE))
             if len(launch.runners) < 2:
                 if done:
                     return answer(complete=False)

@@ -113,6 +113,11 @@ class Launch:
         finally:
             self.took = base.clock() - start
 
+    def time_single_calls(self, seconds: float) -> None:
+        """Let each program time calls one by one, for so many seconds."""
+        for label in sample([*self.runners], len(self.runners)):
+            self.runners[label].time_single_calls(seconds)
+
     def timings(self) -> dict[str, Timing]:
         """What was measured so far: label -> Timing; empty before the first whole round."""
         return self.rounds.timings() if self.rounds else {}

@@ -56,14 +56,22 @@ def load_average() -> float | None:
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
+def peak_memory() -> int | None:
+    """The most bytes of memory that this process has had so far; None on Windows."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if platform.system() == "Darwin" else peak * 1024
+
+
 def machine_line(machine: dict[str, Any]) -> str:
     """Of what `describe_machine` returns the machine and the date, in one line."""
     parts = [machine["processor"]]
     for thing in ("core", "thread"):
         if (count := machine[f"{thing}s"]) is not None:
             parts += [f"{count} {thing}" + "s" * (count != 1)]
-    if waiting := machine.get("waiting"):
-        parts.append(waiting)
     return ", ".join([*parts, machine["device"], machine["date"][:10]])
 
 

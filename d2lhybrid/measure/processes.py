@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 from time import monotonic, perf_counter
 from typing import Any
 
@@ -36,6 +37,7 @@ WAKING = 0.3e-3
 # The same with several threads, which fell asleep in the pause. With 0.3 ms a network seemed up to
 # twice as slow on a busy machine as in a loop; with 3 ms as slow.
 WAKING_THREADS = 3e-3
+CACHES = ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"]  # of torch.compile
 FLOOD = 2**20  # characters: who prints more is timed for the printing
 LAST_LINES, LONG_LINE = 5, 200  # lines of it that an error shows, and characters of each
 
@@ -52,15 +54,26 @@ class ProgramRunner:
 
     clock = staticmethod(perf_counter)
     waking = WAKING
+    single, memory = (), None
 
     def __init__(self, label: str, program: Program, args: tuple = (), first_calls: int = 0):
         self.label, self.program = label, program
         self.set_args(args, first_calls)  # before there is a process: it may fail
         variables = {} if program.threads is None else dict.fromkeys(THREADS, str(program.threads))
+        self._cache = TemporaryDirectory(ignore_cleanup_errors=True) if program.cold_cache else None
+        if self._cache:
+            variables |= dict.fromkeys(CACHES, self._cache.name)
         self._answers = SimpleQueue()
         self.child = Child("measure.worker", variables, self._answers)
         self._loading = self.child.ask(
-            "load", label, program.source, program.filename, program.path, program.build
+            "load",
+            label,
+            program.source,
+            program.filename,
+            program.path,
+            program.build,
+            program.inputs,
+            list(program.argv),
         )
 
     def set_args(self, args: tuple, first_calls: int = 0) -> None:
@@ -112,6 +125,10 @@ class ProgramRunner:
                 )
         self.unsent = sorted({name for _, unsent, _ in sent for name in unsent})
         return [decode(packed) for packed, _, _ in sent]
+
+    def time_single_calls(self, seconds: float) -> None:
+        """Set `single`, the times of calls that were timed one by one, and `memory`."""
+        self.single, self.memory = self._ask("while it was timed", "time_single_calls", seconds)
 
     def number_format(self) -> str:
         """As a `Runner` says it: the program is called once more."""
@@ -172,7 +189,11 @@ class ProgramRunner:
 
 def close_all(runners: Iterable[ProgramRunner]) -> None:
     """End all processes, at the same time: properly if they do so soon, or else by force."""
+    runners = list(runners)
     end_all([runner.child for runner in runners], GRACE)
+    for runner in runners:
+        if runner._cache:
+            runner._cache.cleanup()
 
 
 @dataclass(frozen=True)

@@ -312,7 +312,9 @@ def _independent(rounds):
 
 
 def _timing_from(data):
-    sequences = {name: tuple(data[name]) for name in ("block_a", "block_b", "warmup")}
+    sequences = {
+        name: tuple(data.get(name, ())) for name in ("block_a", "block_b", "warmup", "single")
+    }
     return Timing(**(data | sequences))
 
 

@@ -10,6 +10,7 @@ from math import isfinite
 
 from ..tables import Column, seconds, text_table
 from ..verdicts import SLOWER, UNCLEAR
+from .statistics import price
 
 LABEL, INTERVAL = Column(""), Column("95 % interval", 16)
 RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
@@ -122,8 +123,14 @@ def spread(c):
 
 def remarks(c):
     """What must be known of the machine and of single candidates, a line for each."""
+    for r in built(c):
+        first = c.launches[0][r.label]
+        if "cold cache" in first.built_in and first.built_in != r.built_in:
+            yield f"note: the first {r.label} on this machine had the price {seconds(price(first))}"
     for note in c.machine.get("notes") or []:
         yield f"note: {note}"
+    if waiting := c.machine.get("waiting"):
+        yield f"note: idle threads wait as set by {waiting}"
     before, _ = c.machine.get("load") or (None, None)
     if before is not None and before >= c.machine["cores"]:
         yield (

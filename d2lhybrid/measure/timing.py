@@ -29,6 +29,7 @@ SHORT = 3e-6  # seconds: what takes less cannot be timed by a single call
 LONG_CALL = 5e-3  # seconds: beside such a call it costs nothing to fill the caches
 VERY_LONG = 0.1  # seconds: of such calls none is made that can be done without
 MAX_CALLS = 2**16  # in one block: if the clock shows no time after so many, it never will
+MANY = 1000  # calls timed one by one: enough for the slowest one in a hundred
 MIN_WARMUP, MAX_WARMUP, LONG_WARMUP = 3, 20, 0.05  # calls, calls, seconds
 LONG_FIRST_CALLS = 1.0  # seconds: the limit where more first calls are asked for
 
@@ -44,6 +45,8 @@ class Timing:
     build: float | None = None  # what a recipe took to build
     built_in: str = ""  # whether process and caches were cold then
     inner_calls: int = 1  # in one call; each time in `warmup` is for all of them
+    single: tuple[float, ...] = ()  # the times of calls that were timed one by one, if any were
+    memory: int | None = None  # the most bytes that the process had, if it was asked
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class Runner:
     `enough` for exactly so many.
     """
 
+    single, memory = (), None  # a program's process is asked for them
     waking = 0.0  # seconds until calls are as fast as ever again after a pause; here is none
 
     def __init__(
@@ -78,8 +82,9 @@ class Runner:
         first_calls: int = 0,
         enough: int | None = None,
         keep: Callable[[Any], Any] = lambda result: result,
+        inputs: Callable[[], tuple] | None = None,
     ):
-        self.label, self.args = label, args
+        self.label, self.args, self._inputs = label, args, inputs
         self.synchronize, self.clock = synchronize, clock
         built, self.build, before = self._built(candidate)
         many = isinstance(built, Repeated)
@@ -116,8 +121,9 @@ class Runner:
             )
         ):
             with blamed_on(self.label):
+                args = self._next_args()
                 start = self._now()
-                result = self.function(*self.args)
+                result = self.function(*args)
                 times.append(self._now() - start)
             took += times[-1]
             if len(times) in (1, MIN_WARMUP):
@@ -128,13 +134,15 @@ class Runner:
     def number_format(self) -> str:
         """The coarsest format in which a call computes, such as 'bfloat16'; '' if not known."""
         with blamed_on(self.label):
-            return frameworks.number_format(lambda: self.function(*self.args))
+            args = self._next_args()
+            return frameworks.number_format(lambda: self.function(*args))
 
     def try_once(self) -> None:
         """One more call, to learn how fast a call can be."""
-        start = self._now()
         with blamed_on(self.label):
-            self.function(*self.args)
+            args = self._next_args()
+            start = self._now()
+            self.function(*args)
         self.fastest = min(self.fastest, self._now() - start)
 
     def fitting_calls(self) -> int:
@@ -159,17 +167,32 @@ class Runner:
             raise self._below_the_clock(plan.calls)
         return took / plan.calls / self.inner_calls
 
+    def single_calls(self, seconds: float) -> list[float]:
+        """The times of calls, each timed by itself, in so many seconds; MANY at most."""
+        times, began = [], self.clock()
+        while len(times) < MANY and self.clock() - began < seconds:
+            times.append(self._block(Plan(1, untimed=0)) / self.inner_calls)
+        return times
+
     def _block(self, plan):
-        function, args, clock = self.function, self.args, self.clock
+        function, clock = self.function, self.clock
         with blamed_on(self.label):
-            for _ in repeat(None, plan.untimed):
+            first, then = self._calls_args(plan.untimed), self._calls_args(plan.calls)
+            for args in first:
                 function(*args)
             self.synchronize()
             start = clock()
-            for _ in repeat(None, plan.calls):
+            for args in then:
                 function(*args)
             self.synchronize()
             return clock() - start
+
+    def _calls_args(self, calls):
+        """The arguments of each of so many calls; if they are to be new ones, they are made now."""
+        return [self._inputs() for _ in range(calls)] if self._inputs else repeat(self.args, calls)
+
+    def _next_args(self):
+        return self._inputs() if self._inputs else self.args
 
     def _now(self):
         self.synchronize()  # what a device still has to do belongs to what came before
@@ -215,7 +238,8 @@ class Rounds:
         for runner, blocks in self._blocks.items():
             a, b = (tuple(times[:whole]) for times in blocks)
             before = runner.warmup, runner.build, runner.built_in, runner.inner_calls
-            found[runner.label] = Timing(a, b, self.plans[runner].calls, *before)
+            after = tuple(runner.single), runner.memory
+            found[runner.label] = Timing(a, b, self.plans[runner].calls, *before, *after)
         return found
 
 

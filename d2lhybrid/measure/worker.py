@@ -17,7 +17,7 @@ from ..children.arrays import decode, encode
 from ..children.inside import Responder, in_words
 from .agreement import parts_of
 from .candidates import CandidateError, Repeated, recipe
-from .measured_on import describe_machine
+from .measured_on import describe_machine, peak_memory
 from .timing import Plan, Runner
 
 MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__"` is not run
@@ -72,7 +72,7 @@ def sendable(result, unsent):
 class Worker(Responder):
     """What can be requested."""
 
-    def load(self, label, source, filename, path, build):
+    def load(self, label, source, filename, path, build, inputs, argv):
         """Run the program's top level, as a module."""
         self.label, self.filename = label, filename
         module = sys.modules[MODULE] = ModuleType(MODULE)
@@ -80,8 +80,10 @@ class Worker(Responder):
         sys.path.insert(0, os.path.dirname(path))  # as `python mine.py` would; "" for a text
         # AutoGraph, TorchScript and others read the source of what they compile.
         linecache.cache[filename] = len(source), None, source.splitlines(True), filename
+        sys.argv = [path or filename, *argv]
         exec(compile(source, filename, "exec", dont_inherit=True), vars(module))
         self.function = getattr(module, build)
+        self.inputs = inputs and getattr(module, inputs)
 
     def build(self, args, first_calls, enough, cores):
         """Build the candidate and warm it up; returns what the comparison wants to have of it."""
@@ -104,6 +106,7 @@ class Worker(Responder):
             first_calls,
             enough,
             keep=packed,  # at once: a later call may change it
+            inputs=self.inputs,
         )
         names = ("build", "built_in", "warmup", "fastest", "inner_calls")
         # Gradients are left out: a program may switch them off inside its calls.
@@ -119,6 +122,10 @@ class Worker(Responder):
 
     def measure(self, calls, untimed):
         return self.runner.measure(Plan(calls, untimed))
+
+    def time_single_calls(self, seconds):
+        """The times of calls, timed one by one, and the most memory that this process had."""
+        return self.runner.single_calls(seconds), peak_memory()
 
     def results(self):
         """What was kept: see `packed`."""

@@ -96,8 +96,8 @@ def with_prices(prices, calls=None):
         (
             launched([{"a": steady(1.0), "b": among_others(0.5)}] * 9),
             "Take b: a call is 2.00 times as fast as with a (2.00 to 2.00).\n"
-            "Beware: a call of b takes 5 times as long as it took alone, because threads or other "
-            "programs are in its way. Try one thread (--threads 1), or a quieter moment.",
+            "Beware: a call of b takes 5 times as long as it took alone, so threads may be in each "
+            "other's way. Try one thread (--threads 1), or a quieter moment.",
         ),
         (
             of(b=FASTER, complete=False),  # interrupted late enough

@@ -83,7 +83,7 @@ def test_the_bench_writes_what_it_shows(measured, tmp_path, capsys):
     files = [str(tmp_path / "r.json"), str(tmp_path / "r.png")]
     main(["bench", "--json", files[0], "--plot", files[1]])
     written = json.loads(Path(files[0]).read_text())
-    assert written["format"] == 2
+    assert written["format"] == 3
     assert Comparison.from_dict(written["comparison"]) == measured[1]
     assert Path(files[1]).read_bytes().startswith(b"\x89PNG")
     main(["bench", "--batch", "1", "8", "--json", files[0]])

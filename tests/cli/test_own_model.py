@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from process_helpers import soon
 
-from d2lhybrid import Comparison, difference
+from d2lhybrid import Comparison, Sweep, difference
 from d2lhybrid.cli.main import main
 from d2lhybrid.cli.own_model import EXAMPLE, UnusableFile, builders, compare_file
 from d2lhybrid.frameworks.threads import WAITING
@@ -118,17 +118,18 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
         builders(tmp_path)
 
 
-def test_threads_sleep_soon_on_a_busy_machine(mine, monkeypatch, capsys):
+def test_threads_sleep_on_a_busy_machine(mine, monkeypatch, capsys):
     before, active = os.environ, {"OMP_WAIT_POLICY": "ACTIVE"}
     for load, own, said in (
-        (9e3, {}, ", GOMP_SPINCOUNT=1000, cpu"),
-        (0.0, {}, " cores, cpu"),
-        (9e3, active, ", OMP_WAIT_POLICY=ACTIVE, cpu"),
+        (9e3, {}, "GOMP_SPINCOUNT=1000 OPENBLAS_THREAD_TIMEOUT=4\n"),
+        (0.0, {}, ""),
+        (9e3, active, "OMP_WAIT_POLICY=ACTIVE\n"),
     ):
         monkeypatch.setattr(os, "environ", before | own)
         monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
         main(["compare", str(mine(TWO)), *QUICK])
-        assert said in capsys.readouterr().out
+        out = capsys.readouterr().out
+        assert out.count(f"note: idle threads wait as set by {said}") == bool(said)
 
 
 # The answer -----------------------------------------------------------------------------------
@@ -155,7 +156,7 @@ def test_files_and_other_forms_of_the_answer(mine, capsys):
     out = capsys.readouterr().out
     written = json.loads(Path("r.json").read_text())
     read = Comparison.from_dict(written["comparison"])
-    assert written["format"] == 2
+    assert written["format"] == 3
     assert out.startswith(read.to_markdown())
     assert len(read.launches) == 6
     assert read.calls == 1000
@@ -190,6 +191,131 @@ def test_a_file_may_be_in_another_folder_print_and_import_its_neighbours(mine, c
     mine(f"import beside\nprint('loading')\n{script}{TWO}").rename("sub/mine.py")
     main(["compare", "sub/mine.py", *QUICK])
     assert "faster" in capsys.readouterr().out
+
+
+def test_single_calls_and_memory_are_shown(mine, capsys):
+    big = "held = bytearray(80_000_000)\nfor i in range(0, len(held), 4096):\n    held[i] = 1\n"
+    main(["compare", str(mine(big + TWO)), "--launches", "6", "--json", "r.json"])
+    out = capsys.readouterr().out
+    lines = out.splitlines()
+    start = next(i for i, line in enumerate(lines) if "single calls: p50" in line)
+    header, slow, quick = lines[start : start + 3]
+    assert header.split()[-4:] == ["p95", "p99", "peak", "memory"]
+    written = json.loads(Path("r.json").read_text())["comparison"]["launches"]
+    for row, label in ((slow, "slow"), (quick, "quick")):
+        assert len(row.split()) == 1 + 4 * 2, row  # each figure has a unit
+        assert int(row.split()[-2]) > 80, row
+        assert len(written[0][label]["single"]) >= 100
+    assert written[0]["quick"]["single"][0] < written[0]["slow"]["single"][0]
+
+
+def test_what_follows_is_written_too(mine):
+    main(["compare", str(mine(TWO)), *QUICK, "--json", "r.json"])
+    answers = json.loads(Path("r.json").read_text())["answers"]
+    assert answers["quick"]["verdict"] == "faster"
+    assert answers["quick"]["low"] <= answers["quick"]["speedup"] <= answers["quick"]["high"]
+    assert answers["slow"]["speedup"] == 1
+
+
+SIZES = """
+def square(n):
+    return lambda: sum(range(30 * n * n)) and None
+
+def linear(n):
+    return lambda: sum(range(300 * n)) and None
+"""
+
+
+def test_sizes_make_a_sweep(mine, capsys):
+    sizes = ["--sizes", "2", "100", "--json", "r.json"]
+    main(["compare", str(mine(SIZES + "def other(): ...\n")), *QUICK, *sizes])
+    out = capsys.readouterr().out
+    assert "\ncrossings: linear faster from about " in out
+    assert "\n2: Stay with square: nothing else is faster." in out
+    assert "\n100: Take linear: a call is " in out
+    assert Sweep.from_dict(json.loads(Path("r.json").read_text())["sweep"])[100]
+    with pytest.raises(SystemExit):
+        main(["compare", str(mine(TWO)), "--sizes", "2"])
+    assert "mine.py has no candidates; with --sizes, every such" in capsys.readouterr().err
+
+
+def test_threads_words_and_inputs_reach_the_file(mine, capsys):
+    source = """
+import os, sys
+threads, *words = os.environ["OMP_NUM_THREADS"], *sys.argv
+given = iter(range(10**9))
+
+def _inputs():
+    return (next(given),)
+
+def a():
+    return lambda x: (threads, words, x)
+
+def b():
+    return lambda x: (threads, words, x) if x >= 0 else None
+"""
+    options = ["--threads", "1", "2", "--fresh", "_inputs", "--json", "r.json", "--", "-n", "5"]
+    main(["compare", str(mine(source)), *QUICK, *options])
+    out = capsys.readouterr().out
+    assert out.startswith("With 1 thread:\n")
+    assert "\nWith 2 threads:\n" in out
+    for threads in (1, 2):
+        written = json.loads(Path(f"r-{threads}.json").read_text())["comparison"]
+        assert written["machine"]["threads"] == threads
+    same = source.replace("else None", "else None if words[1:] == ['-n', '5'] else 0")
+    main(["compare", str(mine(same)), *QUICK, "--threads", "1", *options[3:]])
+    wrong = source.replace("x) if x >= 0 else None", "x + 1)")
+    with pytest.raises(SystemExit) as stop:
+        main(["compare", str(mine(wrong)), *QUICK, "--threads", "1", *options[3:]])
+    assert stop.value.code == 2
+    with pytest.raises(SystemExit):
+        main(["compare", str(mine(TWO)), "--fresh", "_inputs"])
+    assert "mine.py has no function '_inputs' at its top level" in capsys.readouterr().err
+
+
+def test_against_another_run(mine, capsys):
+    nine = ["--launches", "9", "--time-limit", "0.09", "--against", "old.json"]
+    main(["compare", str(mine(TWO)), *nine[:4], "--json", "old.json"])
+    capsys.readouterr()
+    slower = TWO.replace("range(30)", "range(3000)")
+    for source, allowed, status in ((TWO, "99", 0), (slower, "50", 1), (slower, "99.99", 0)):
+        with pytest.raises(SystemExit) if status else nullcontext() as stop:
+            main(["compare", str(mine(source)), *nine, "--fail-if-slower", allowed])
+        assert not status or stop.value.code == status
+        _, table = capsys.readouterr().out.split("time then")
+        (row,) = [line for line in table.splitlines() if line.startswith("quick")]
+        assert source is TWO or row.endswith(" slower")
+    Path("old.json").write_text("{}")
+    with pytest.raises(SystemExit, match=r"old\.json is not what --json writes"):
+        main(["compare", "mine.py", *nine])
+    Path("old.json").unlink()
+    with pytest.raises(SystemExit, match=r"cannot read old\.json: No such file"):
+        main(["compare", "mine.py", *nine])
+
+
+def test_a_run_can_fail_where_a_candidate_is_slower_than_the_baseline(mine):
+    quick, slow = "sum(range(3)) and None", "sum(range(3000)) and None"
+    source = f"def a():\n    return lambda: {quick}\n\ndef b():\n    return lambda: {slow}\n"
+    for allowed, status in (("50", 1), ("99.99", 0)):
+        with pytest.raises(SystemExit) if status else nullcontext() as stop:
+            main(["compare", str(mine(source)), *QUICK, "--fail-if-slower", allowed])
+        assert not status or stop.value.code == status
+
+
+NOTES_FOLDERS = """
+import os
+folder = os.environ["TORCHINDUCTOR_CACHE_DIR"]
+assert not os.listdir(folder)
+open(os.path.join(folder, "x"), "w").close()
+open("folders", "a").write(folder + "\\n")
+"""
+
+
+def test_a_cold_cache_is_an_empty_folder_that_is_removed(mine):
+    main(["compare", str(mine(NOTES_FOLDERS + TWO)), *QUICK, "--cold-cache"])
+    folders = Path("folders").read_text().splitlines()
+    assert len(set(folders)) == 12
+    assert not any(map(os.path.exists, folders))
 
 
 # What fails -----------------------------------------------------------------------------------

@@ -1,0 +1,67 @@
+"""Two runs of the same file: is a candidate faster or slower than it was then?"""
+
+from math import exp, log
+
+from ..measure.results import Comparison, Speedup
+from ..measure.statistics import ERROR, interval, usual_time
+from ..tables import Column, seconds, text_table
+from ..verdicts import judge
+
+COLUMNS = [
+    Column(""),
+    Column("time then", 9),
+    Column("time now", 9),
+    Column("now : then", 10),
+    Column("95 % interval", 16),
+    Column("verdict", 19),
+]
+
+
+def speedups_since(then: Comparison, now: Comparison) -> dict[str, Speedup]:
+    """How many times as fast each candidate of both runs is now: label -> Speedup.
+
+    Each run has an interval of the logarithm of a call's time, from its launches (see
+    `interval`). The two intervals hold together if each may miss half as often. So what lies
+    between the one's low and the other's high end is an interval of the difference; it is wider
+    than need be.
+    """
+    labels = [label for label in now if label in then]
+    found = {}
+    for label in labels:
+        old, new = (_log_time(run, label, ERROR / 2 / len(labels)) for run in (then, now))
+        low, middle, high = old[0] - new[2], old[1] - new[1], old[2] - new[0]
+        verdict = judge(low, high, now.min_effect, noise_floor=0.0)
+        found[label] = Speedup(exp(middle), exp(low), exp(high), verdict)
+    return found
+
+
+def _log_time(run, label, error):
+    """The interval of the logarithm of a call's time, from launches or from rounds."""
+    timings = [timings[label] for timings in run.launches]
+    if len(timings) > 1:
+        return interval([log(usual_time(timing)) for timing in timings], error)
+    (timing,) = timings
+    return interval([log(time) for time in timing.block_a + timing.block_b], error)
+
+
+def text(then: Comparison, now: Comparison, since: dict[str, Speedup]) -> str:
+    """The table, and a line for each thing that is not as it was."""
+    rows = []
+    for label, speedup in since.items():
+        times = [seconds(run[label].median) for run in (then, now)]
+        cells = ["?", "not known"]
+        if speedup.is_known:
+            ends = f"{speedup.low:.3f} to {speedup.high:.3f}"
+            cells = [f"{speedup.speedup:.3f}", ends]
+        rows.append([label, *times, *cells, speedup.verdict])
+    lines = [text_table(COLUMNS, rows), f"then: {then.machine['date'][:10]}"]
+    for name in ("processor", "cores", "threads", "waiting", "device"):
+        was, has = then.machine.get(name), now.machine.get(name)
+        if was != has:
+            lines.append(f"note: {name} then: {was}, now: {has}")
+    versions = then.machine["versions"], now.machine["versions"]
+    for name in versions[0] | versions[1]:
+        was, has = (each.get(name, "none") for each in versions)
+        if was != has:
+            lines.append(f"note: {name} then: {was}, now: {has}")
+    return "\n".join(lines)
