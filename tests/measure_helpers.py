@@ -82,4 +82,5 @@ def steady(seconds, rounds=6, **more):
 def launched(launches, calls=None, complete=True):
     """A Comparison of timings, label -> Timing for each launch; the first is the baseline."""
     baseline, *_ = launches[0]
-    return Comparison(baseline, tuple(launches), 0.01, 1.0, complete, describe_machine(), calls)
+    machine = describe_machine() | {"threads": 1}
+    return Comparison(baseline, tuple(launches), 0.01, 1.0, complete, machine, calls)

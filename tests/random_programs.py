@@ -10,6 +10,7 @@ checks so many, and says how many were right.
 """
 
 import random
+import re
 import sys
 from copy import deepcopy
 from dataclasses import dataclass
@@ -76,6 +77,9 @@ def sequential(rng):
         layers.append(nn.Linear(width, wide, bias=rng.random() < 0.7))
         width = wide
         layers += rng.choice([[], [nn.ReLU()], [nn.Tanh()], [nn.Sigmoid()], [nn.Tanh(), nn.ReLU()]])
+        layers += rng.choice([[], [nn.GELU()], [nn.GELU("tanh")], [nn.SiLU()], [nn.Softmax(-1)]])
+        if width >= 7:  # of few numbers that are nearly equal, a norm makes rounding errors large
+            layers += rng.choice([[], [], [nn.LayerNorm(width)], [nn.RMSNorm(width)]])
         layers += rng.choice([[], [], [nn.Dropout()], [nn.Identity()]])
     if rng.random() < 0.3:
         half = len(layers) // 2
@@ -91,6 +95,9 @@ UNARY = {
     "tanh": ["torch.tanh({})", "{}.tanh()", "self.tanh({})"],
     "sigmoid": ["torch.sigmoid({})", "{}.sigmoid()", "self.sigmoid({})"],
     "exp": ["torch.exp({})", "{}.exp()"],
+    "rsqrt": ["torch.rsqrt({} * {} + 1)".replace("{} * {}", "{0} * {0}")],
+    "silu": ["F.silu({})"],
+    "gelu": ["F.gelu({})", "F.gelu({}, approximate='tanh')"],
     "neg": ["-{}", "torch.neg({})", "{}.neg()"],
 }
 BINARY = {
@@ -99,6 +106,10 @@ BINARY = {
     "mul": ["{} * {}", "torch.mul({}, {})", "torch.multiply({}, {})"],
 }
 NUMBERS = ["2", "0.3", "-1.5", "1e-3"]
+ROWS = {
+    "softmax": ["torch.softmax({}, -1)", "F.softmax({}, dim=-1)", "{}.softmax(-1)"],
+    "norm": ["F.layer_norm({}, [WIDTH])", "F.rms_norm({}, [WIDTH])", "self.NAME({})"],
+}
 DENOMINATORS = ["(1.5 + torch.tanh({}))", "(torch.sigmoid({}) + 0.5)", "(1 + torch.relu({}))"]
 
 
@@ -156,6 +167,7 @@ class Writer:
 
     def step(self):
         kinds = ["unary"] * 4 + ["binary"] * 4 + ["number", "divide", "divide", "again"]
+        kinds += ["rows"] * 2
         kinds += ["linear"] * 5 * self.layers + ["scalar", "scalar"] * bool(self.scalars)
         getattr(self, self.rng.choice(kinds))()
 
@@ -172,8 +184,19 @@ class Writer:
         value, op = self.rng.choice(self.values[-3:]), self.rng.choice([*UNARY, "exp"])
         if op == "exp" and value.bound > 7:
             op = "tanh"
-        bound = {"exp": 1100.0, "tanh": 1.0, "sigmoid": 1.0}.get(op, value.bound)
+        bound = {"exp": 1100.0, "tanh": 1.0, "sigmoid": 1.0, "rsqrt": 1.0}.get(op, value.bound)
         self.write(self.rng.choice(UNARY[op]), value, bound=bound)
+
+    def rows(self):
+        value, op = self.rng.choice(self.values[-3:]), self.rng.choice(list(ROWS))
+        if not value.shape or value.shape[-1] == BATCH:
+            return
+        width, name = value.shape[-1], f"norm{len(self.lines)}"
+        if width < 7:
+            op = "softmax"
+        setattr(self.net, name, self.rng.choice([nn.LayerNorm, nn.RMSNorm])(width))
+        template = self.rng.choice(ROWS[op]).replace("NAME", name).replace("WIDTH", str(width))
+        self.write(template, value, bound=1.0 if op == "softmax" else width**0.5)
 
     def binary(self):
         pair = [self.rng.choice(self.values[-3:]), self.operand()]
@@ -351,12 +374,14 @@ def assert_close(result, like, what, rows=False):
 
 def special_inputs(program, rng, batched):
     """For each special number a row in which it stands, or an input where there are no rows."""
-    calls = [program.inputs(rng, len(SPECIAL))] if batched else []
+    # torch's own norms and gelu make NaN of infinity, even where the result is a number.
+    special = [NAN] if re.search("(?i)norm|gelu", program.text) else SPECIAL
+    calls = [program.inputs(rng, len(special))] if batched else []
     rows = calls[0][0] if batched else []
     if not batched:
-        calls = [program.inputs(rng, 1) for _ in SPECIAL]
+        calls = [program.inputs(rng, 1) for _ in special]
         rows = [inputs[0] for inputs in calls]
-    for row, number in zip(rows, SPECIAL, strict=True):
+    for row, number in zip(rows, special, strict=True):
         flat = row.view(-1)
         for place in rng.sample(range(len(flat)), k=rng.randint(1, min(3, len(flat)))):
             flat[place] = number

@@ -77,7 +77,7 @@ def _unclear(result, comparison):
 
 def _quieter(comparison):
     """What helps against a noise floor."""
-    if comparison.machine["threads"] == 1:
+    if comparison.machine["threads"] in (None, 1):
         return "Try it again when the machine is quieter."
     return "Try one thread (--threads 1), or a quieter moment."
 
@@ -96,13 +96,17 @@ def _disturbed(comparison):
     """A line where calls take far longer among the others than alone."""
     worst = max(comparison.values(), key=lambda result: result.slowdown)
     load, _ = comparison.machine.get("load") or (None, None)
+    has_threads = comparison.machine["threads"] not in (None, 1)
     if worst.slowdown > SLOWED:
         what = f"a call of {worst.label} takes {worst.slowdown:.0f} times as long as it took alone"
-    elif load and load >= comparison.machine["cores"] and comparison.machine["threads"] != 1:
+    elif load and load >= comparison.machine["cores"] and has_threads:
         what = "the machine is busy"
     else:
         return ""
-    return f"\nBeware: {what}, so threads may be in each other's way. {_quieter(comparison)}"
+    others = (
+        "threads may be in each other's way" if has_threads else "other programs are in its way"
+    )
+    return f"\nBeware: {what}, so {others}. {_quieter(comparison)}"
 
 
 def _for_calls(comparison):

@@ -30,7 +30,8 @@ def speedups_since(then: Comparison, now: Comparison) -> dict[str, Speedup]:
     for label in labels:
         old, new = (_log_time(run, label, ERROR / 2 / len(labels)) for run in (then, now))
         low, middle, high = old[0] - new[2], old[1] - new[1], old[2] - new[0]
-        verdict = judge(low, high, now.min_effect, noise_floor=0.0)
+        noise_floor = max(run.noise_floor for run in (then, now))
+        verdict = judge(low, high, now.min_effect, noise_floor)
         found[label] = Speedup(exp(middle), exp(low), exp(high), verdict)
     return found
 

@@ -58,7 +58,7 @@ def add_command(commands):
 def run(options):
     """Measure, print and write. Exit status 2 for options that make no sense together."""
     from ..frameworks.threads import THREADS
-    from ..measure.comparison import TooFewLaunches
+    from ..measure.launch import TooFewLaunches
     from ..measure.show import progress_line
 
     if options.launches and not options.frameworks:

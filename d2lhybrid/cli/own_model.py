@@ -12,7 +12,8 @@ from typing import Any
 
 from ..frameworks.threads import SLEEPING, WAITING
 from ..measure.candidates import CandidateError, own_process
-from ..measure.comparison import compare, least_launches
+from ..measure.comparison import compare
+from ..measure.launch import least_launches
 from ..measure.measured_on import available_cores, load_average
 from ..measure.results import Comparison
 from ..measure.sweeps import Sweep, sweep

@@ -12,9 +12,10 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
-from torch.nn.functional import linear
+from torch.nn.functional import gelu, linear, silu
 
 BATCH = "n"  # the first size of a shape, where it may differ from call to call
 
@@ -49,6 +50,28 @@ def linear_shape(x, weight, bias=None):
     return (*x[:-1], weight[0])
 
 
+def row_shape(x):
+    """The shape of what is computed from whole rows: (..., k) stays (..., k)."""
+    if not x or x[-1] == BATCH:
+        raise ValueError("it needs rows of a fixed size")
+    return x
+
+
+def layer_norm(x, eps):
+    """Each row, moved to the mean 0 and scaled to the variance 1."""
+    return torch.nn.functional.layer_norm(x, x.shape[-1:], eps=eps)
+
+
+def rms_norm(x, eps):
+    """Each row, scaled to the mean square 1."""
+    return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps)
+
+
+def softmax(x):
+    """Each row, as positive numbers whose sum is 1."""
+    return torch.softmax(x, -1)
+
+
 @dataclass(frozen=True)
 class Operation:
     """What a node may compute: with numbers or tensors, in Python, in C, and with shapes.
@@ -65,9 +88,9 @@ class Operation:
     optional: int = 0  # how many of the last operands may be missing
     shape: Callable = broadcast  # from the shapes of the tensors; ValueError where they do not fit
     sign: str = ""  # of an operation that is written with a sign
-    # {0} is the address of the first operand, {n} rows of {k} numbers; {1} and so on are addresses
-    # of operands that each row needs as a whole; {out} is the address of the result, {n} rows of
-    # {m} numbers: `dots(n, 512, 256, x, weight, v2);`. `c` gets the operands that are left.
+    # {0} is the address of the first operand, {n} rows of {k} numbers; {1} and so on are numbers,
+    # or addresses of operands that each row needs as a whole; {out} is the address of the result,
+    # {n} rows of {m} numbers: `dots(n, 512, 256, x, weight, v2);`. `c` gets the operands left over.
     rows: str = ""
 
     @property
@@ -89,6 +112,15 @@ def infix(function, sign):
     return Operation(function, template, template, operands=("input", "other"), sign=sign)
 
 
+def by_rows(function, operands):
+    """An operation that makes a row from a row, by the C function of the same name."""
+    name = function.__name__
+    places = ", ".join("{}" for _ in operands)
+    numbers = "".join(f"{{{i}}}, " for i in range(1, len(operands)))
+    call = f"{name}({{n}}, {{k}}, {numbers}{{0}}, {{out}});"
+    return Operation(function, f"{name}({places})", "{}", operands, shape=row_shape, rows=call)
+
+
 # An elementwise operation of one tensor needs only the first three fields. A C function that math.h
 # does not have, such as relu, is in codegen/prelude.c.
 OPERATIONS = {
@@ -101,6 +133,13 @@ OPERATIONS = {
     "relu": Operation(torch.relu, "relu({})", "relu({})"),
     "tanh": Operation(torch.tanh, "tanh({})", "tanhf({})"),
     "sigmoid": Operation(torch.sigmoid, "sigmoid({})", "sigmoid({})"),
+    "silu": Operation(silu, "silu({})", "silu({})"),
+    "gelu": Operation(gelu, "gelu({})", "gelu({})"),
+    "gelu_tanh": Operation(partial(gelu, approximate="tanh"), "gelu_tanh({})", "gelu_tanh({})"),
+    "rsqrt": Operation(torch.rsqrt, "rsqrt({})", "1 / sqrtf({})"),
+    "softmax": by_rows(softmax, operands=("input",)),
+    "layer_norm": by_rows(layer_norm, operands=("input", "eps")),
+    "rms_norm": by_rows(rms_norm, operands=("input", "eps")),
     "linear": Operation(
         linear,
         "linear({}, {}, {})",

@@ -26,6 +26,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .graph import Graph, Node, plain_number
+from .layers import LAYERS
 from .operations import BATCH, OPERATIONS, UnsupportedOperation
 from .witness import variables
 
@@ -140,17 +141,17 @@ SYNONYMS = {"truediv": "div", "divide": "div", "true_divide": "div", "multiply":
 SYNONYMS |= {"subtract": "sub", "negative": "neg"}
 REVERSED = {"radd": "add", "rsub": "sub", "rmul": "mul", "rtruediv": "div"}
 # Arguments that come after the operands.
-OPTIONS = {"relu": ["inplace"], "dropout": ["p", "training", "inplace"]}
+OPTIONS = {"relu": ["inplace"], "silu": ["inplace"], "dropout": ["p", "training", "inplace"]}
 # Arguments with the values that change nothing.
 WITHOUT_EFFECT = {"alpha": 1, "rounding_mode": None, "out": None, "inplace": False, "bias": None}
 # torch's functions of these names; another library may have functions of the same names.
 KNOWN = {
     vars(home)[spelling]
     for home in (torch, torch._C.TensorBase, torch.Tensor, torch.nn.functional)
-    for name in (*OPERATIONS, *SYNONYMS, *REVERSED, "dropout")
+    for name in (*OPERATIONS, *SYNONYMS, *REVERSED, *LAYERS, "dropout")
     for spelling in (name, f"__{name}__")
     if spelling in vars(home)
-}
+} - {torch.batch_norm}  # its parameters have another order
 
 
 class Recorder(TorchFunctionMode):
@@ -202,6 +203,8 @@ class Recorder(TorchFunctionMode):
         if op in REVERSED:
             op, order = REVERSED[op], -1
         op = SYNONYMS.get(op, op)
+        if op in LAYERS:
+            return self.add_layer(op, args, kwargs)
         operands = OPERATIONS[op].operands if op in OPERATIONS else ("input",)
         names = [*operands, *OPTIONS.get(op, [])]
         given = dict(zip(names, args, strict=False)) | kwargs
@@ -221,6 +224,22 @@ class Recorder(TorchFunctionMode):
         if given or len(args) > len(names) or missing > OPERATIONS[op].optional:
             raise unsupported(f"{op} with {', '.join(given) or f'{len(args)} argument(s)'}")
         return self.add(op, tuple(map(self.node_of, values[::order])))
+
+    def add_layer(self, name, args, kwargs):
+        """Add the operations of which a layer is made. Returns the symbol of its result."""
+        if kwargs.pop("inplace", False):
+            raise changes_a_tensor(f"{name}_")
+        try:
+            return LAYERS[name](self, *args, **kwargs)
+        except UnsupportedOperation as error:
+            raise unsupported(str(error)) from None
+
+    def compute(self, op, *values, over=None):
+        """Add a node, from values of any kind; `over` must be the size of the last axis alone."""
+        inputs = tuple(map(self.node_of, values))
+        if over is not None and tuple(over) != inputs[0].shape[-1:]:
+            raise UnsupportedOperation(f"{op} over several axes")
+        return self.add(op, inputs)
 
     def add(self, op, inputs):
         """Add a node, whose operation OPERATIONS has. Returns the symbol of its result."""
@@ -350,7 +369,7 @@ class Symbol:
         if name.startswith("__") or self.node.shape is None:
             raise AttributeError(f"{self!r} has no attribute {name!r}")
         refuse_change(name)
-        if SYNONYMS.get(name, name) not in OPERATIONS:
+        if SYNONYMS.get(name, name) not in {*OPERATIONS, *LAYERS}:
             raise unsupported(name)
         return lambda *args, **kwargs: self.recorder.add_call(name, (self, *args), kwargs)
 

@@ -19,29 +19,21 @@ Notebook 05 builds a small version. The usual tool for two separate runs is `pyp
 
 from collections.abc import Callable
 from functools import partial
-from itertools import count
-from math import inf
-from numbers import Integral
 from time import perf_counter
 from typing import Any
 
 from .. import frameworks
 from .agreement import any_needs_gradients, check_results
 from .candidates import CandidateError, Program, Recipe, Repeated
-from .launch import Launch
+from .launch import Launch, check_input, check_launches, enough_calls, show_launch
 from .measured_on import describe_machine, load_average, together
 from .processes import Started
-from .results import Comparison, quoted
+from .results import Comparison
 from .show import progress_line
-from .statistics import ERROR, calls_to_warm_up, rank, usual_time
-from .timing import VERY_LONG, Runner
+from .timing import Runner
 
 SINGLE = 0.1  # seconds in which calls are timed one by one
 MIN_ROUNDS = 10  # of a single launch, for calls so slow that the time limit allows fewer
-
-
-class TooFewLaunches(ValueError):
-    """So few launches give no interval for so many candidates."""
 
 
 def compare(
@@ -107,8 +99,8 @@ def compare(
         TypeError, ValueError: for what cannot be compared, among them results that differ.
         CandidateError: for a candidate that raises, or whose process ends or hangs.
     """
-    _check_input(candidates, baseline, check, tolerance, min_effect, time_limit)
-    _check_launches(candidates, launches, min_launches, calls)
+    check_input(candidates, baseline, check, tolerance, min_effect, time_limit)
+    check_launches(candidates, launches, min_launches, calls)
     base_label = next(iter(candidates)) if baseline is None else baseline
     time_limit = time_limit or (1.0 if launches == 1 else launches / 4)
     machine = describe_machine(*args)
@@ -130,8 +122,8 @@ def compare(
         for i in range(launches):
             show_here = show
             if launches > 1:
-                show_here = partial(_show_launch, show, i, launches, perf_counter() - began)
-            with Launch(candidates, args, calls or 0, _enough_calls(done)) as launch:
+                show_here = partial(show_launch, show, i, launches, perf_counter() - began)
+            with Launch(candidates, args, calls or 0, enough_calls(done)) as launch:
                 launch.warm_up(synchronize or frameworks.synchronize, clock, show_here, failed)
                 if i == 0:
                     machine = together(launch.machines() or [machine])
@@ -143,8 +135,8 @@ def compare(
                 least = MIN_ROUNDS if launches == 1 else 0  # one is always made
                 seconds = time_limit / launches
                 launch.measure(base_label, seconds, least, show_here, failed, callable(progress))
-                if single_calls and launches > 1:
-                    launch.time_single_calls(min(seconds, SINGLE))
+                if single_calls and launches > 1 and len(launch.runners) > 1:
+                    launch.time_single_calls(min(seconds, SINGLE), failed)
             if len(launch.runners) < 2:
                 if done:
                     return answer(complete=False)
@@ -169,71 +161,3 @@ def compare(
     finally:
         show("")
     return answer(complete=True)
-
-
-def _check_input(candidates, baseline, check, tolerance, min_effect, time_limit):
-    if not isinstance(candidates, dict):
-        raise TypeError(f"candidates must be a dict from labels to callables, not {candidates!r}")
-    if len(candidates) < 2:
-        raise ValueError(
-            f"compare needs at least two candidates, got {len(candidates)}: {quoted(candidates)}"
-        )
-    for label, candidate in candidates.items():
-        if not isinstance(label, str):
-            raise TypeError(f"a label must be a string, not {label!r}")
-        if not (callable(candidate) or isinstance(candidate, (Recipe, Repeated, Program, Started))):
-            raise TypeError(
-                f"candidate {label!r} must be callable, a recipe or a program, not {candidate!r}"
-            )
-    if baseline is not None and baseline not in candidates:
-        raise ValueError(f"the baseline {baseline!r} is not one of {quoted(candidates)}")
-    if not isinstance(check, bool):
-        raise TypeError(f"check must be True or False, not {check!r}; see tolerance")
-    if tolerance is not None and not 0 <= tolerance < inf:
-        raise ValueError(f"tolerance must be 0 or more, and finite, not {tolerance!r}")
-    if not 0 <= min_effect < 1:
-        raise ValueError(f"min_effect must be a share, such as 0.01 for 1 %, not {min_effect!r}")
-    if time_limit is not None and not 0 < time_limit < inf:
-        raise ValueError(f"time_limit must be seconds, above 0 and finite, not {time_limit!r}")
-
-
-def _check_launches(candidates, launches, min_launches, calls):
-    numbers = {"launches": launches, "min_launches": min_launches, "calls": calls}
-    for name, number in numbers.items():
-        is_left_out = number is None and name != "launches"
-        if not is_left_out and not (isinstance(number, Integral) and number >= 1):
-            raise ValueError(f"{name} must be a whole number, 1 or more, not {number!r}")
-    if launches == 1:
-        if calls is not None:
-            raise ValueError("calls needs launches: the total is measured once in each of them")
-        return
-    for label, candidate in candidates.items():
-        if not isinstance(candidate, Program):
-            raise TypeError(
-                f"only programs can be launched several times; {label!r} is not one, but "
-                f"{candidate!r}; see d2lhybrid.own_process"
-            )
-    least = least_launches(len(candidates) - 1)
-    if (fewest := min(launches, min_launches or launches)) < least:
-        raise TooFewLaunches(
-            f"{fewest} launches give no 95 % interval for {len(candidates)} candidates "
-            f"({', '.join(candidates)}); it takes {least}"
-        )
-
-
-def least_launches(others: int) -> int:
-    """How many launches give an interval for so many candidates beside the baseline."""
-    return next(n for n in count(1) if rank(n, ERROR / others))
-
-
-def _enough_calls(done):
-    """How many first calls each program needs, where the first launch shows that calls are long."""
-    timings = done[0] if done else {}
-    if any(usual_time(timing) * timing.inner_calls < VERY_LONG for timing in timings.values()):
-        return {}
-    return {label: calls_to_warm_up(timing) for label, timing in timings.items()}
-
-
-def _show_launch(show, i, launches, passed, text):
-    left = f", about {passed / i * (launches - i):.0f} s left" if i else ""
-    show(f"launch {i + 1} of {launches}{left}: {text}")

@@ -12,15 +12,23 @@ candidates several times; one start is a launch.
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import count
 from math import inf
+from numbers import Integral
 from random import sample
 from typing import Any
 
-from .candidates import CandidateError, Program
+from .candidates import CandidateError, Program, Recipe, Repeated
 from .processes import ProgramRunner, Started, loaded, passed_to
-from .timing import Rounds, Runner, Timing, no_garbage_collection
+from .results import quoted
+from .statistics import ERROR, calls_to_warm_up, rank, usual_time
+from .timing import VERY_LONG, Rounds, Runner, Timing, no_garbage_collection
 
 LONG = 2  # seconds; measuring that takes longer shows the time
+
+
+class TooFewLaunches(ValueError):
+    """So few launches give no interval for so many candidates."""
 
 
 class Launch:
@@ -113,10 +121,20 @@ class Launch:
         finally:
             self.took = base.clock() - start
 
-    def time_single_calls(self, seconds: float) -> None:
-        """Let each program time calls one by one, for so many seconds."""
+    def time_single_calls(self, seconds: float, failed: Callable[[CandidateError], None]) -> None:
+        """Let each program time calls one by one, for so many seconds.
+
+        Those whose blocks are calls have done so; they only say how much memory they took. `failed`
+        as in `warm_up`.
+        """
         for label in sample([*self.runners], len(self.runners)):
-            self.runners[label].time_single_calls(seconds)
+            runner = self.runners[label]
+            is_done = self.rounds.plans[runner].calls * runner.inner_calls == 1
+            try:
+                runner.time_single_calls(0.0 if is_done else seconds)
+            except CandidateError as error:
+                failed(error)
+                del self.runners[label]
 
     def timings(self) -> dict[str, Timing]:
         """What was measured so far: label -> Timing; empty before the first whole round."""
@@ -125,3 +143,74 @@ class Launch:
     def machines(self) -> list[dict[str, Any]]:
         """How the programs' processes describe their machine."""
         return [r.machine for r in self.runners.values() if isinstance(r, ProgramRunner)]
+
+
+# What `compare` is given, and says -------------------------------------------------------------
+
+
+def check_input(candidates, baseline, check, tolerance, min_effect, time_limit):
+    if not isinstance(candidates, dict):
+        raise TypeError(f"candidates must be a dict from labels to callables, not {candidates!r}")
+    if len(candidates) < 2:
+        raise ValueError(
+            f"compare needs at least two candidates, got {len(candidates)}: {quoted(candidates)}"
+        )
+    for label, candidate in candidates.items():
+        if not isinstance(label, str):
+            raise TypeError(f"a label must be a string, not {label!r}")
+        if not (callable(candidate) or isinstance(candidate, (Recipe, Repeated, Program, Started))):
+            raise TypeError(
+                f"candidate {label!r} must be callable, a recipe or a program, not {candidate!r}"
+            )
+    if baseline is not None and baseline not in candidates:
+        raise ValueError(f"the baseline {baseline!r} is not one of {quoted(candidates)}")
+    if not isinstance(check, bool):
+        raise TypeError(f"check must be True or False, not {check!r}; see tolerance")
+    if tolerance is not None and not 0 <= tolerance < inf:
+        raise ValueError(f"tolerance must be 0 or more, and finite, not {tolerance!r}")
+    if not 0 <= min_effect < 1:
+        raise ValueError(f"min_effect must be a share, such as 0.01 for 1 %, not {min_effect!r}")
+    if time_limit is not None and not 0 < time_limit < inf:
+        raise ValueError(f"time_limit must be seconds, above 0 and finite, not {time_limit!r}")
+
+
+def check_launches(candidates, launches, min_launches, calls):
+    numbers = {"launches": launches, "min_launches": min_launches, "calls": calls}
+    for name, number in numbers.items():
+        is_left_out = number is None and name != "launches"
+        if not is_left_out and not (isinstance(number, Integral) and number >= 1):
+            raise ValueError(f"{name} must be a whole number, 1 or more, not {number!r}")
+    if launches == 1:
+        if calls is not None:
+            raise ValueError("calls needs launches: the total is measured once in each of them")
+        return
+    for label, candidate in candidates.items():
+        if not isinstance(candidate, Program):
+            raise TypeError(
+                f"only programs can be launched several times; {label!r} is not one, but "
+                f"{candidate!r}; see d2lhybrid.own_process"
+            )
+    least = least_launches(len(candidates) - 1)
+    if (fewest := min(launches, min_launches or launches)) < least:
+        raise TooFewLaunches(
+            f"{fewest} launches give no 95 % interval for {len(candidates)} candidates "
+            f"({', '.join(candidates)}); it takes {least}"
+        )
+
+
+def least_launches(others: int) -> int:
+    """How many launches give an interval for so many candidates beside the baseline."""
+    return next(n for n in count(1) if rank(n, ERROR / others))
+
+
+def enough_calls(done):
+    """How many first calls each program needs, where the first launch shows that calls are long."""
+    timings = done[0] if done else {}
+    if any(usual_time(timing) * timing.inner_calls < VERY_LONG for timing in timings.values()):
+        return {}
+    return {label: calls_to_warm_up(timing) for label, timing in timings.items()}
+
+
+def show_launch(show, i, launches, passed, text):
+    left = f", about {passed / i * (launches - i):.0f} s left" if i else ""
+    show(f"launch {i + 1} of {launches}{left}: {text}")

@@ -37,7 +37,9 @@ WAKING = 0.3e-3
 # The same with several threads, which fell asleep in the pause. With 0.3 ms a network seemed up to
 # twice as slow on a busy machine as in a loop; with 3 ms as slow.
 WAKING_THREADS = 3e-3
-CACHES = ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"]  # of torch.compile
+# Of torch.compile; its compiled headers are in the folder for temporary files.
+CACHES = ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "CUDA_CACHE_PATH"]
+CACHES += ["TMPDIR", "TEMP", "TMP"]
 FLOOD = 2**20  # characters: who prints more is timed for the printing
 LAST_LINES, LONG_LINE = 5, 200  # lines of it that an error shows, and characters of each
 

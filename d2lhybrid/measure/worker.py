@@ -72,7 +72,7 @@ def sendable(result, unsent):
 class Worker(Responder):
     """What can be requested."""
 
-    def load(self, label, source, filename, path, build, inputs, argv):
+    def load(self, label, source, filename, path, build, inputs=None, argv=()):
         """Run the program's top level, as a module."""
         self.label, self.filename = label, filename
         module = sys.modules[MODULE] = ModuleType(MODULE)
@@ -80,7 +80,7 @@ class Worker(Responder):
         sys.path.insert(0, os.path.dirname(path))  # as `python mine.py` would; "" for a text
         # AutoGraph, TorchScript and others read the source of what they compile.
         linecache.cache[filename] = len(source), None, source.splitlines(True), filename
-        sys.argv = [path or filename, *argv]
+        sys.argv = [path or sys.argv[0], *argv]
         exec(compile(source, filename, "exec", dont_inherit=True), vars(module))
         self.function = getattr(module, build)
         self.inputs = inputs and getattr(module, inputs)

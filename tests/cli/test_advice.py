@@ -90,14 +90,13 @@ def with_prices(prices, calls=None):
         (
             launched([{"a": noisy(i), "b": steady(1 / s)} for i, s in enumerate(FASTER)]),
             "This run cannot tell whether b is faster than a: it seems 1.80 to 2.20 times as "
-            "fast, but a differs from itself by 200%. Try one thread (--threads 1), or a quieter "
-            "moment.",
+            "fast, but a differs from itself by 200%. Try it again when the machine is quieter.",
         ),
         (
             launched([{"a": steady(1.0), "b": among_others(0.5)}] * 9),
             "Take b: a call is 2.00 times as fast as with a (2.00 to 2.00).\n"
-            "Beware: a call of b takes 5 times as long as it took alone, so threads may be in each "
-            "other's way. Try one thread (--threads 1), or a quieter moment.",
+            "Beware: a call of b takes 5 times as long as it took alone, so other programs are "
+            "in its way. Try it again when the machine is quieter.",
         ),
         (
             of(b=FASTER, complete=False),  # interrupted late enough
@@ -162,3 +161,16 @@ def with_prices(prices, calls=None):
 )
 def test_one_sentence_says_what_to_do(comparison, sentence):
     assert advice(comparison) == sentence
+
+
+def test_threads_are_named_where_there_are_several():
+    comparison = launched([{"a": steady(1.0), "b": among_others(0.5)}] * 9)
+    machine = comparison.machine | {"threads": 4}
+    beware = (
+        "so threads may be in each other's way. Try one thread (--threads 1), or a quieter moment."
+    )
+    assert advice(replace(comparison, machine=machine)).endswith(f"alone, {beware}")
+    quiet = launched([{"a": steady(1.0), "b": steady(0.5)}] * 9)
+    for load, said in ((1e3, True), (0.1, False)):
+        busy = replace(quiet, machine=machine | {"load": [load, load]})
+        assert advice(busy).endswith(f"Beware: the machine is busy, {beware}") == said

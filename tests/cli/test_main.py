@@ -15,7 +15,7 @@ from measure_helpers import Clock
 from d2lhybrid import Comparison, Sweep, compare
 from d2lhybrid.cli import ways
 from d2lhybrid.cli.main import main
-from d2lhybrid.measure.comparison import TooFewLaunches
+from d2lhybrid.measure.launch import TooFewLaunches
 
 
 @pytest.mark.parametrize(

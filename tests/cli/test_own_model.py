@@ -205,8 +205,7 @@ def test_single_calls_and_memory_are_shown(mine, capsys):
     for row, label in ((slow, "slow"), (quick, "quick")):
         assert len(row.split()) == 1 + 4 * 2, row  # each figure has a unit
         assert int(row.split()[-2]) > 80, row
-        assert len(written[0][label]["single"]) >= 100
-    assert written[0]["quick"]["single"][0] < written[0]["slow"]["single"][0]
+        assert (len(written[0][label]["single"]) >= 100) == (label == "quick")  # a block is a call
 
 
 def test_what_follows_is_written_too(mine):

@@ -267,7 +267,7 @@ WRONG_FROM_NOW_ON = [
     ("net.half()", UnsupportedOperation, "float16 and torch.float32"),
     ("net.to('meta')", TypeError, "on the CPU"),
     ("net.to_empty(device='meta')", TypeError, "on the CPU"),
-    ("net.append(nn.GELU())", UnsupportedOperation, "gelu"),
+    ("net.append(nn.ELU())", UnsupportedOperation, "elu"),
     ("net.append(nn.ReLU(inplace=True))", RecordingError, "in place"),
     ("net.append(nn.Dropout())", UnsupportedOperation, "dropout in training"),
     ("net.append(nn.Linear(3, 3))", ValueError, "the weight takes 3 features"),

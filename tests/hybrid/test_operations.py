@@ -54,7 +54,8 @@ def test_an_entry_is_complete(name):
     operation = OPERATIONS[name]
     places = [operation.python.count("{}"), operation.c.count("{}") + operation.read_by_rows]
     assert places == [len(operation.operands), len(operation.operands) + bool(operation.rows)]
-    assert operation.is_elementwise == (name != "linear")
+    by_rows = {"linear", "softmax", "layer_norm", "rms_norm"}
+    assert operation.is_elementwise == (name not in by_rows)
     assert bool(operation.sign) == (not operation.python.endswith(")"))
 
 

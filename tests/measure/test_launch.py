@@ -7,7 +7,7 @@ import pytest
 from process_helpers import gone
 
 from d2lhybrid import CandidateError, compare, own_process, recipe, started, sweep
-from d2lhybrid.measure.comparison import least_launches
+from d2lhybrid.measure.launch import least_launches
 
 ONE = "def one():\n    return lambda: 1\n"
 QUICK = {"time_limit": 0.06}

@@ -602,3 +602,13 @@ def test_more_first_calls_can_be_asked_for(clock, start):
     runner = start(ADDS, 1, first_calls=50)
     run(runner)
     assert len(runner.warmup) == 50
+
+
+def test_peak_memory_is_of_the_process_alone(start):
+    large = bytearray(300_000_000)
+    large[::4096] = bytes(len(large[::4096]))
+    runner = start("def one():\n    return lambda: 1\n")
+    run(runner)
+    runner.time_single_calls(0.01)
+    assert len(runner.single) > 10
+    assert runner.memory is None or runner.memory < 200_000_000

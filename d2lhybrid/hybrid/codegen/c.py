@@ -134,7 +134,7 @@ def rows_statement(graph, node, stored):
     """The statement with which an operation that is not elementwise computes rows of `stored`."""
     *sizes, m = node.shape
     per_row, fixed = (prod(sizes[1:]), 0) if BATCH in sizes else (0, prod(sizes))
-    first, *others = [graph.names[source] for source in node.inputs]
+    first, *others = [graph.names.get(source) or literal(source) for source in node.inputs]
     n, k, out = amount(per_row, fixed), node.inputs[0].shape[-1], graph.names[stored]
     return OPERATIONS[node.op].rows.format(first, *others, n=n, k=k, m=m, out=out)
 

@@ -221,11 +221,77 @@ static inline void dots(ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, const float *x,
         add_dots(longest, k, m, x + i, w + i, y);
 }
 
-/* Both functions let NaN through: no comparison with NaN is true. */
+/* The next three compute the n rows of y from those of x, of k numbers each. Sums may be
+   taken in another order, as in `dots`. */
+
+/* The largest number is taken off first, or else expf would overflow. */
+static inline void softmax(ptrdiff_t n, ptrdiff_t k, const float *restrict x, float *restrict y)
+{
+    for (ptrdiff_t r = 0; r < n; r++, x += k, y += k) {
+        float largest = -INFINITY, sum = 0;
+        for (ptrdiff_t i = 0; i < k; i++)
+            largest = x[i] < largest ? largest : x[i]; /* a NaN stays */
+        for (ptrdiff_t i = 0; i < k; i++)
+            y[i] = expf(x[i] - largest);
+#pragma omp simd reduction(+ : sum)
+        for (ptrdiff_t i = 0; i < k; i++)
+            sum += y[i];
+        for (ptrdiff_t i = 0; i < k; i++)
+            y[i] /= sum;
+    }
+}
+
+/* The variance is the mean square of what is left without the mean: of large numbers that
+   differ little, the difference of two sums would keep no digit. */
+static inline void layer_norm(ptrdiff_t n, ptrdiff_t k, float eps, const float *restrict x,
+                              float *restrict y)
+{
+    for (ptrdiff_t r = 0; r < n; r++, x += k, y += k) {
+        float sum = 0, squares = 0;
+#pragma omp simd reduction(+ : sum)
+        for (ptrdiff_t i = 0; i < k; i++)
+            sum += x[i];
+        const float mean = sum / k;
+#pragma omp simd reduction(+ : squares)
+        for (ptrdiff_t i = 0; i < k; i++) {
+            y[i] = x[i] - mean;
+            squares += y[i] * y[i];
+        }
+        const float scale = 1 / sqrtf(squares / k + eps);
+        for (ptrdiff_t i = 0; i < k; i++)
+            y[i] *= scale;
+    }
+}
+
+static inline void rms_norm(ptrdiff_t n, ptrdiff_t k, float eps, const float *restrict x,
+                            float *restrict y)
+{
+    for (ptrdiff_t r = 0; r < n; r++, x += k, y += k) {
+        float squares = 0;
+#pragma omp simd reduction(+ : squares)
+        for (ptrdiff_t i = 0; i < k; i++)
+            squares += x[i] * x[i];
+        const float scale = 1 / sqrtf(squares / k + eps);
+        for (ptrdiff_t i = 0; i < k; i++)
+            y[i] = x[i] * scale;
+    }
+}
+
+/* These functions let NaN through: no comparison with NaN is true. */
 static float relu(float x) { return x < 0 ? 0 : x; }
 
 static float sigmoid(float x)
 {
     float e = expf(-fabsf(x)); /* at most 1: nothing overflows */
     return (x < 0 ? e : 1) / (1 + e);
+}
+
+static float silu(float x) { return x * sigmoid(x); }
+
+/* x times the chance that a normal random number is below x */
+static float gelu(float x) { return 0.5f * x * (1 + erff(x * 0.70710678f)); }
+
+static float gelu_tanh(float x)
+{
+    return 0.5f * x * (1 + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
 }
