@@ -95,11 +95,10 @@ def _more(result, comparison):
 def _disturbed(comparison):
     """A line where calls take far longer among the others than alone."""
     worst = max(comparison.values(), key=lambda result: result.slowdown)
-    load, _ = comparison.machine.get("load") or (None, None)
     has_threads = comparison.machine["threads"] not in (None, 1)
     if worst.slowdown > SLOWED:
         what = f"a call of {worst.label} takes {worst.slowdown:.0f} times as long as it took alone"
-    elif load and load >= comparison.machine["cores"] and has_threads:
+    elif comparison.machine.get("is_busy") and has_threads:
         what = "the machine is busy"
     else:
         return ""

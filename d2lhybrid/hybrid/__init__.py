@@ -5,6 +5,7 @@
     graph       Node, Graph: a program as a graph, and all facts about it          03
     names       names for generated text                                           09
     recorder    trace: function -> Graph                                           03
+    layers      layers that are several operations, or have options
     witness     which modules a recording used, and where they keep their tensors  09
     passes      Graph -> Graph: fold, share, drop, fuse, plan memory               03
     codegen     Graph -> source text, in Python and in C                           03, 09, 17
@@ -17,7 +18,7 @@
 
 A new operation is one entry in `operations.OPERATIONS`. If C has no function for it, write one in
 codegen/prelude.c; if torch has other names for the operation, add them to `recorder.SYNONYMS`. A
-graph keeps no options: for an operation that has some, such as the `dim` of softmax, name them in
-`recorder.OPTIONS`, and in `recorder.WITHOUT_EFFECT` the one value that is admitted. A new pass is a
+graph keeps no options: an operation that has some, such as the `dim` of softmax, gets a function in
+`layers`, and so does a layer that is made of several operations. A new pass is a
 function in `passes`, and is called by `optimise`.
 """

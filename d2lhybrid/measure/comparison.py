@@ -26,7 +26,7 @@ from .. import frameworks
 from .agreement import any_needs_gradients, check_results
 from .candidates import CandidateError, Program, Recipe, Repeated
 from .launch import Launch, check_input, check_launches, enough_calls, show_launch
-from .measured_on import describe_machine, load_average, together
+from .measured_on import available_cores, describe_machine, load_average, together
 from .processes import Started
 from .results import Comparison
 from .show import progress_line
@@ -106,7 +106,7 @@ def compare(
     machine = describe_machine(*args)
     show = progress_line(progress)
     launch, done, took, began = None, [], 0.0, perf_counter()
-    load = load_average()
+    load, cores = load_average(), available_cores()
 
     def failed(error):
         if on_error is None or error.label == base_label:
@@ -115,7 +115,7 @@ def compare(
 
     def answer(complete):
         kept = tuple({label: timings[label] for label in candidates} for timings in done)
-        here = machine | {"load": [load, load_average()]}
+        here = machine | {"load": [load, load_average()], "is_busy": (load or 0) >= cores}
         return Comparison(base_label, kept, min_effect, took, complete, here, calls)
 
     try:

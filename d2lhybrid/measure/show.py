@@ -131,12 +131,9 @@ def remarks(c):
         yield f"note: {note}"
     if waiting := c.machine.get("waiting"):
         yield f"note: idle threads wait as set by {waiting}"
-    before, _ = c.machine.get("load") or (None, None)
-    if before is not None and before >= c.machine["cores"]:
-        yield (
-            f"note: the machine was busy when this began: load {before:.1f} "
-            f"on {c.machine['cores']} cores"
-        )
+    if c.machine.get("is_busy"):
+        load, cores = c.machine["load"][0], c.machine["cores"]
+        yield f"note: the machine was busy when this began: load {load:.1f} on {cores} cores"
     worst = min(c.values(), key=lambda r: r.independent_rounds)
     if len(c.launches) == 1 and worst.independent_rounds < c.rounds:
         yield (

@@ -238,3 +238,9 @@ def test_the_threads_of_numpy_are_named():
     program = own_process(source + "def one():\n    return lambda: 1\n")
     result = compare({"a": program, "b": program}, time_limit=0.05)
     assert result.machine["threads"] == 2
+
+
+def test_programs_with_other_cores_can_be_shown_on_a_busy_machine(monkeypatch):
+    monkeypatch.setattr("os.getloadavg", lambda: (1e4, 0.0, 0.0), raising=False)
+    programs = {"a": own_process(ONE, threads=1), "b": own_process(ONE)}
+    assert "note: the machine was busy when this began" in str(compare(programs, **QUICK))

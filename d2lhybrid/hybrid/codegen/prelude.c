@@ -221,6 +221,25 @@ static inline void dots(ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, const float *x,
         add_dots(longest, k, m, x + i, w + i, y);
 }
 
+/* Both functions let NaN through: no comparison with NaN is true. */
+static float relu(float x) { return x < 0 ? 0 : x; }
+
+static float sigmoid(float x)
+{
+    float e = expf(-fabsf(x)); /* at most 1: nothing overflows */
+    return (x < 0 ? e : 1) / (1 + e);
+}
+
+static float silu(float x) { return x * sigmoid(x); }
+
+/* x times the chance that a normal random number is below x */
+static float gelu(float x) { return 0.5f * x * (1 + erff(x * 0.70710678f)); }
+
+static float gelu_tanh(float x)
+{
+    return 0.5f * x * (1 + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+}
+
 /* The next three compute the n rows of y from those of x, of k numbers each. Sums may be
    taken in another order, as in `dots`. */
 
@@ -275,23 +294,4 @@ static inline void rms_norm(ptrdiff_t n, ptrdiff_t k, float eps, const float *re
         for (ptrdiff_t i = 0; i < k; i++)
             y[i] = x[i] * scale;
     }
-}
-
-/* These functions let NaN through: no comparison with NaN is true. */
-static float relu(float x) { return x < 0 ? 0 : x; }
-
-static float sigmoid(float x)
-{
-    float e = expf(-fabsf(x)); /* at most 1: nothing overflows */
-    return (x < 0 ? e : 1) / (1 + e);
-}
-
-static float silu(float x) { return x * sigmoid(x); }
-
-/* x times the chance that a normal random number is below x */
-static float gelu(float x) { return 0.5f * x * (1 + erff(x * 0.70710678f)); }
-
-static float gelu_tanh(float x)
-{
-    return 0.5f * x * (1 + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
 }
