@@ -37,7 +37,11 @@ def needs_gradients(array):
 
 
 def number_format(call):
-    """Autocast and quantised layers compute in coarser numbers than they are given and return."""
+    """Autocast and quantised layers compute in coarser numbers than they are given and return.
+
+    What is compiled by torch.compile runs eagerly for once, in the same formats: dynamo gives up
+    what it meets under such a mode, and would leave it uncompiled from then on.
+    """
     import torch
     from torch.overrides import TorchFunctionMode
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -67,8 +71,11 @@ def number_format(call):
                     add(x.dtype)
             return result
 
-    with Autocast(), Operations():
-        call()
+    try:
+        with torch.compiler.set_stance("force_eager"), Autocast(), Operations():
+            call()
+    except Exception:  # not all can be watched, flex_attention for example
+        return ""
     return max(found)[1] if found else ""
 
 

@@ -117,7 +117,7 @@ class ProgramRunner:
     def results(self) -> list[Any]:
         """As a `Runner` has them, with NumPy's arrays. They are sent only now.
 
-        Parts that cannot be sent are None; `unsent` names their types.
+        For a part that cannot be sent there is its type's name; `unsent` has all of them.
         """
         sent = self._ask("while its results were sent", "results")
         for _, _, refusal in sent:

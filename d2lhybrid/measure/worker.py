@@ -47,25 +47,31 @@ def packed(result):
     """A result, encoded; the types of its parts that cannot be sent; or why none can."""
     try:
         return encode(result), [], None
-    except TypeError as error:
-        unsent, refusal = [], str(error)
-    parts = sendable(result, unsent)
-    return (None, [], refusal) if parts is None else (encode(parts), unsent, None)
+    except Exception as error:  # of the program's own types, too; nobody may ask for the result
+        refusal = str(error)
+    sent, unsent = [], []
+    with suppress(Exception):  # keys may be what cannot be sent
+        parts = sendable(result, sent, unsent)
+        if any(part is not None for part in sent):
+            return encode(parts), unsent, None
+    return None, [], refusal
 
 
-def sendable(result, unsent):
-    """A result with a name in place of each part that cannot be sent; None if nothing is left."""
+def sendable(result, sent, unsent):
+    """A result with its type's name in place of each part that cannot be sent.
+
+    `sent` gets the other parts, and `unsent` the names.
+    """
     _, parts = parts_of(result)
     if parts is None:
         try:
             encode(result)
-        except TypeError:
+        except Exception:
             unsent.append(type(result).__name__)
-            return None
+            return f"<{unsent[-1]}>"
+        sent.append(result)
         return result
-    parts = {key: sendable(part, unsent) for key, part in parts.items()}
-    if all(part is None for part in parts.values()):
-        return None
+    parts = {key: sendable(part, sent, unsent) for key, part in parts.items()}
     return list(parts.values()) if isinstance(result, (list, tuple)) else parts
 
 

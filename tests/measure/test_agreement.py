@@ -170,7 +170,7 @@ def compared(a, b, **options):
 
 def test_programs_with_state_are_compared_at_the_same_call():
     slow = "import time; time.sleep(0.06)"  # so it makes three first calls, and the other twenty
-    assert "note: " not in str(compared(counting(), counting(change=slow)))
+    assert compared(counting(), counting(change=slow)).machine["notes"] == []
     wrong = counting(change="state[0] += 0.5 * (state[0] == 2)")
     with pytest.raises(ResultsDiffer, match="in the first call, and not in the third: ") as caught:
         compared(counting(), wrong)
@@ -234,6 +234,41 @@ def test_the_tolerance_follows_from_what_a_candidate_computes_with():
     assert labels == ["autocast", "cast"]
 
 
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_what_is_asked_for_its_format_stays_compiled(fullgraph):
+    low, x, runs = torch.nn.Linear(64, 64).bfloat16(), torch.randn(4, 64), []
+
+    def backend(graph, inputs):
+        return lambda *inputs: (runs.append(None), graph(*inputs))[1]
+
+    fast = torch.compile(low, backend=backend, fullgraph=fullgraph)
+    wide = deepcopy(low).float()
+    ways = {"wide": lambda: wide(x), "compiled": lambda: fast(x.bfloat16()).float()}
+    with torch.inference_mode():
+        (note,) = compare(ways, time_limit=0.03).machine["notes"]
+        assert note.startswith("compiled computes in bfloat16")
+        before = len(runs)
+        ways["compiled"]()
+    assert len(runs) == before + 1
+
+
+def test_what_cannot_be_watched_has_no_format():
+    def unwatchable():
+        assert not torch.utils._python_dispatch.is_in_torch_dispatch_mode()
+        return torch.ones(3) * 1.01
+
+    with pytest.raises(ResultsDiffer, match="is allowed for float32"):
+        compare({"a": lambda: torch.ones(3), "b": unwatchable}, time_limit=0.03)
+
+
+def test_numbers_that_leave_a_network_keep_its_tolerance():
+    x = torch.rand(10_000)
+    sums = {"one": lambda: x.sum().item(), "other": lambda: x.sum().item() * (1 + 1e-7)}
+    assert compare(sums, time_limit=0.03).machine["notes"] == []
+    with pytest.raises(ResultsDiffer, match="allowed for float64"):
+        compare({"a": lambda: 1.0, "b": lambda: 1.0 + 1e-7}, time_limit=0.03)
+
+
 def test_dataclasses_are_sent_and_what_cannot_be_sent_is_named():
     source = """
 from dataclasses import dataclass
@@ -256,3 +291,32 @@ def one():
             assert result.machine["notes"] == notes
     with pytest.raises(CandidateError, match="returned what cannot be checked: object cannot be"):
         compared(counting("[object()]"), counting("[object()]"))
+
+
+UNSENDABLE = """
+import enum, torch
+
+class Key(enum.Enum):
+    A = 1
+
+class Cache: ...
+class Other: ...
+
+def one():
+    return lambda: {}
+"""
+
+
+@pytest.mark.parametrize("result", ["{Key.A: 1.0}", "torch.ones(3, device='meta')"])
+def test_without_a_check_any_result_will_do(result):
+    program = own_process(UNSENDABLE.format(result))
+    assert compared(program, program, check=False)
+    with pytest.raises(CandidateError, match=r"returned what cannot be checked: .*; check=False"):
+        compared(program, program)
+
+
+@pytest.mark.parametrize("other", ["None", "Other()"])
+def test_both_leave_out_the_same(other):
+    ours, theirs = (own_process(UNSENDABLE.format(f"(1.0, {it})")) for it in ("Cache()", other))
+    with pytest.raises(ResultsDiffer):
+        compared(ours, theirs)
