@@ -21,7 +21,7 @@ from .export import export
 from .graph import Graph
 from .guard import Guarded
 from .inputs import admitted, is_readable
-from .operations import BATCH
+from .operations import BATCH, UnsupportedOperation
 from .passes import optimise
 from .recorder import RecordingError, trace
 from .witness import Witness
@@ -74,7 +74,16 @@ def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
     """
     if not examples:
         raise TypeError("hybridize needs an example of each argument")
-    return HybridNet(net, *examples)
+    if hasattr(net, "_orig_mod"):  # torch.compile keeps the network there
+        raise TypeError("hybridize takes a network, and not what torch.compile has made of it")
+    try:
+        return HybridNet(net, *examples)
+    except (RecordingError, UnsupportedOperation) as error:
+        error.add_note(
+            'torch.compile(net, backend="d2lhybrid") compiles those parts of such a network that '
+            "can be compiled, and leaves the others to PyTorch."
+        )
+        raise
 
 
 class CompiledGraph:

@@ -87,6 +87,8 @@ def record_nodes(function, inputs):
         )
     if recorder.refusal:  # the program caught it and went on in another way
         raise recorder.refusal
+    if issubclass(type(result), dict):
+        raise RecordingError("the program returns a dict; use a tuple")
     # not isinstance: that asks a symbol for its __class__, which is refused
     container = type(result) if issubclass(type(result), (tuple, list)) else None
     if container not in (None, tuple, list):

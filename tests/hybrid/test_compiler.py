@@ -383,3 +383,20 @@ def test_without_memory_for_the_batch(x):
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     assert fast(torch.ones(2, 1)).tolist() == [[1 << 18]] * 2
+
+
+def test_what_cannot_be_compiled_is_told_where_to_go():
+    class Dict(nn.Module):
+        def forward(self, x):
+            return {"logits": x + 1}
+
+    nets = [Dict(), nn.LSTM(4, 4), nn.TransformerEncoderLayer(4, 2, batch_first=True).eval()]
+    for net in nets:
+        with torch.no_grad(), pytest.raises((RecordingError, UnsupportedOperation)) as caught:
+            hybridize(net, torch.ones(2, 3, 4))
+        (note,) = caught.value.__notes__
+        assert 'torch.compile(net, backend="d2lhybrid")' in note
+    with pytest.raises(RecordingError, match="returns a dict; use a tuple"):
+        hybridize(nets[0], X)
+    with pytest.raises(TypeError, match=r"not what torch\.compile has made of it"):
+        hybridize(torch.compile(nn.Linear(4, 4)), X)

@@ -230,20 +230,47 @@ static float sigmoid(float x)
     return (x < 0 ? e : 1) / (1 + e);
 }
 
-static float silu(float x) { return x * sigmoid(x); }
+/* e to the power x, for x up to 0. expf is in a library that computes one number after the other;
+   this is arithmetic alone, so the compiler makes vectors of it. With n the whole number nearest
+   to x / log 2, it is 2 to the n, times a polynomial of the rest, which is at most 0.35. To add
+   1.5 * 2^23 leaves n in the last bits of a float; shifted, these are the bits of 2 to the n.
+   (Polynomial: S. Moshier's Cephes library, expf. Off by two units in the last place at most.) */
+static inline float power_of_e(float x)
+{
+    union { float number; unsigned bits; } shifted, scale;
+    const float far = 12582912;
+    shifted.number = x * 1.44269504f + far;
+    const float n = shifted.number - far, r = x - n * 0.693359375f + n * 2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f, p = p * r + 8.3334519073e-3f, p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f, p = p * r + 5.0000001201e-1f;
+    scale.bits = (shifted.bits + 127) << 23;
+    const float power = (p * r * r + r + 1) * scale.number;
+    return x < -87 ? 0 : power; /* below, it is less than the smallest ordinary number */
+}
+
+/* 1 / (1 + e^-x), as sigmoid, in vectors */
+static inline float logistic(float x)
+{
+    const float e = power_of_e(-fabsf(x));
+    return (x < 0 ? e : 1) / (1 + e);
+}
+
+static inline float silu(float x) { return x * logistic(x); }
 
 /* x times the chance that a normal random number is below x */
-static float gelu(float x) { return 0.5f * x * (1 + erff(x * 0.70710678f)); }
+static inline float gelu(float x) { return 0.5f * x * (1 + erff(x * 0.70710678f)); }
 
-static float gelu_tanh(float x)
+/* the same, nearly; 1 + tanh(u) is 2 / (1 + e^-2u) */
+static inline float gelu_tanh(float x)
 {
-    return 0.5f * x * (1 + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+    return x * logistic(1.59576912f * (x + 0.044715f * x * x * x));
 }
 
 /* The next three compute the n rows of y from those of x, of k numbers each. Sums may be
    taken in another order, as in `dots`. */
 
-/* The largest number is taken off first, or else expf would overflow. */
+/* The largest number is taken off first, so that no power is larger than 1. */
 static inline void softmax(ptrdiff_t n, ptrdiff_t k, const float *restrict x, float *restrict y)
 {
     for (ptrdiff_t r = 0; r < n; r++, x += k, y += k) {
@@ -251,7 +278,7 @@ static inline void softmax(ptrdiff_t n, ptrdiff_t k, const float *restrict x, fl
         for (ptrdiff_t i = 0; i < k; i++)
             largest = x[i] < largest ? largest : x[i]; /* a NaN stays */
         for (ptrdiff_t i = 0; i < k; i++)
-            y[i] = expf(x[i] - largest);
+            y[i] = power_of_e(x[i] - largest);
 #pragma omp simd reduction(+ : sum)
         for (ptrdiff_t i = 0; i < k; i++)
             sum += y[i];
