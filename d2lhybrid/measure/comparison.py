@@ -114,7 +114,8 @@ def compare(
         on_error(error)
 
     def answer(complete):
-        kept = tuple({label: timings[label] for label in candidates} for timings in done)
+        left = [label for label in candidates if all(label in timings for timings in done)]
+        kept = tuple({label: timings[label] for label in left} for timings in done)
         here = machine | {"load": [load, load_average()], "is_busy": (load or 0) >= cores}
         return Comparison(base_label, kept, min_effect, took, complete, here, calls)
 

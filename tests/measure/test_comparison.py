@@ -417,3 +417,19 @@ def test_the_band_of_the_picture_is_the_grey_zone(clock):
     edge = result.grey_zone
     assert edge == pytest.approx(1.01)
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((1 / edge, edge))
+
+
+def test_an_interrupt_behind_a_failure_keeps_what_was_measured(clock):
+    calls = iter(range(10**9))
+
+    def interrupted():
+        if next(calls) > 100:
+            raise KeyboardInterrupt
+        clock.work(1e-2)()
+
+    candidates = {"a": clock.work(1e-2), "b": fails, "c": interrupted}
+    left_out = []
+    result = compare(candidates, clock=clock, time_limit=1e3, on_error=left_out.append)
+    assert list(result) == ["a", "c"]
+    assert not result.complete
+    assert [error.label for error in left_out] == ["b"]
