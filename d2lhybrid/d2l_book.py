@@ -1,6 +1,6 @@
 """The book's names, corrected: `Timer`, `Benchmark`, `try_gpu` and the others.
 
-Explained in notebook 04; the usual tool is PyTorch's own `torch.utils.benchmark`.
+Explained in notebook 05; the usual tool is PyTorch's own `torch.utils.benchmark`.
 """
 
 from itertools import accumulate
@@ -49,7 +49,7 @@ class Benchmark:
                 net(x)
 
     `seconds` holds the time afterwards. For a block that raises none is printed. One run is weak
-    evidence; to find out which of two programs is faster, measure as notebook 05 does.
+    evidence; to find out which of two programs is faster, measure as notebook 06 does.
     """
 
     def __init__(self, description: str = "Done"):

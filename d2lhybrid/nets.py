@@ -1,4 +1,4 @@
-"""The networks of the course, in PyTorch. `get_net` is explained in notebook 04."""
+"""The networks of the course, in PyTorch. `get_net` is explained in notebook 05."""
 
 from copy import deepcopy
 

@@ -1,6 +1,6 @@
 """From C source to functions that Python can call.
 
-Explained in notebook 09; torch.utils.cpp_extension does this for C++.
+Explained in notebook 12; torch.utils.cpp_extension does this for C++.
 """
 
 import ctypes

@@ -110,7 +110,7 @@ def sample():
 
 @cache
 def sample_text():
-    entry, following = ENTRIES[NAME], ENTRIES["03_programs_as_graphs.ipynb"]
+    entry, following = ENTRIES[NAME], ENTRIES["04_programs_as_graphs.ipynb"]
     cells = [
         markdown(f"# {entry['title']['en']}", "", "What a program is.", slide="slide"),
         markdown(badge(NAME), slide="skip"),
@@ -142,7 +142,7 @@ def sample_text():
         markdown("### Solution 3", "", "Both."),
         code("check(('a', 'b'), ['a', 'b'])", outputs=["right\n"]),
         markdown(
-            *(LINES["next"], "", f"[{following['title']['en']}](03_programs_as_graphs.ipynb)"),
+            *(LINES["next"], "", f"[{following['title']['en']}](04_programs_as_graphs.ipynb)"),
             slide="slide",
         ),
     ]
@@ -304,8 +304,8 @@ FAULTS = [
     (lambda n: replace_in_code(n, "print(10)", f"print({'1' * 73})"), "code has 80 characters"),
     (lambda n: first_output(n).update(text=["x" * 89, "\n"]), "printed text has 89 characters"),
     (lambda n: replace_in_prose(n, ".ipynb)", ".ipnyb)"), "leads to no"),
-    (lambda n: replace_in_prose(n, "(03_programs_as_graphs", "(04_torchscript"), "leads to no"),
-    (lambda n: replace_in_prose(n, "(03_programs_as_graphs", "(https://d2l.ai/x"), "leads to no"),
+    (lambda n: replace_in_prose(n, "(04_programs_as_graphs", "(05_torchscript"), "leads to no"),
+    (lambda n: replace_in_prose(n, "(04_programs_as_graphs", "(https://d2l.ai/x"), "leads to no"),
     (lambda n: replace_in_outputs(n, ": 12 µs (measured", ": 0 µs (measured"), "says nothing; is"),
     (lambda n: replace_in_prose(n, "Open in Colab", ""), "without alternative text"),
     (lambda n: alt(n).pop("alt"), "alternative text is ''"),

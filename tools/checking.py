@@ -54,7 +54,7 @@ def last_line(status, failed, arguments, left_out):
         reasons = [f"{name} ({why.removeprefix('Skipped: ')})" for name, why in left_out.items()]
         return f"{ready}, but for {'; '.join(sorted(reasons))}" if reasons else ready
     places = {}
-    for one in failed:  # such as "notebooks/04_torchscript.ipynb::Cell 7"
+    for one in failed:  # such as "notebooks/05_torchscript.ipynb::Cell 7"
         file, _, test = one.partition("::")
         about = re.search(r"\[(\d\d_\w+)-(\w+)\]", test)  # a rule, and the notebook that broke it
         place, test = about.groups() if about else (file.rpartition("/")[2], test)

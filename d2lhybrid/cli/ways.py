@@ -1,6 +1,6 @@
 """The course's comparisons: its network, run in every way that this machine has.
 
-`compare_ways` is explained in notebook 09, `compare_frameworks` in notebook 14.
+`compare_ways` is explained in notebook 12, `compare_frameworks` in notebook 17.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""PaddlePaddle, which reads the bytecode or the source of a function. See notebook 12."""
+"""PaddlePaddle, which reads the bytecode or the source of a function. See notebook 16."""
 
 import logging
 import os

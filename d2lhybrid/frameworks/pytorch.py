@@ -1,4 +1,4 @@
-"""PyTorch: the framework of the course. Notebooks 04 to 09 explain what is used here."""
+"""PyTorch: the framework of the course. Notebooks 05 to 12 explain what is used here."""
 
 import sys
 

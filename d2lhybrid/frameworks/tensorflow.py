@@ -1,4 +1,4 @@
-"""TensorFlow, which records functions of its own operations. See notebook 11."""
+"""TensorFlow, which records functions of its own operations. See notebook 14."""
 
 import os
 import re

@@ -1,6 +1,6 @@
 """`hybridize`: from a network to a compiled function that notices when the network changes.
 
-Explained in notebook 09; torch.compile is the real one.
+Explained in notebook 12; torch.compile is the real one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A compiled network as a folder of C; main.c is the same for all, net.h says what differs.
 
-Explained in notebooks 07 and 09; torch.export and AOTInductor are PyTorch's ways.
+Explained in notebooks 08 and 12; torch.export and AOTInductor are PyTorch's ways.
 """
 
 from itertools import accumulate

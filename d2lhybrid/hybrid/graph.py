@@ -10,7 +10,7 @@
     >>> graph(1, 2)
     3
 
-Explained in notebook 03; torch.fx has the same two classes, JAX calls them Jaxpr and JaxprEqn.
+Explained in notebook 04; torch.fx has the same two classes, JAX calls them Jaxpr and JaxprEqn.
 A `Graph` prints one equation a line, can be drawn, and can be run.
 """
 

@@ -1,6 +1,6 @@
 """The guard in front of a compiled program: it asks at each call whether anything has changed.
 
-Explained in notebook 09; torch.compile's guards do the same. The questions are asked in C, by
+Explained in notebook 12; torch.compile's guards do the same. The questions are asked in C, by
 guard.c, which gets what it needs in the three structures below.
 """
 
@@ -18,7 +18,7 @@ from .inputs import READABLE
 from .witness import Witness
 
 GUARD_SOURCE = read_c_file(__file__, "guard.c")
-"""The C text of the guard, as notebook 09 shows it."""
+"""The C text of the guard, as notebook 12 shows it."""
 
 # What guard.c needs of Python: functions of Python's C interface, objects, names of attributes.
 FUNCTIONS = """

@@ -1,6 +1,6 @@
 """Which inputs a compiled program can read, and how others are made readable.
 
-Explained in notebook 09; torch.compile's guards ask the same of tensors (TENSOR_MATCH).
+Explained in notebook 12; torch.compile's guards ask the same of tensors (TENSOR_MATCH).
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Names for generated text: each is a name in Python and in C, with no other meaning in either.
 
-Explained in notebook 09. `torch.fx.graph._Namespace` does the same for Python alone.
+Explained in notebook 12. `torch.fx.graph._Namespace` does the same for Python alone.
 """
 
 import keyword

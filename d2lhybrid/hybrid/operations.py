@@ -4,7 +4,7 @@
     >>> add.function(1, 2), fill(add.c, ["x", "y"]), add.shape(("n", 3), (3,))
     (3, 'x + y', ('n', 3))
 
-Explained in notebook 09. torch._inductor calls such entries lowerings, JAX calls them primitives
+Explained in notebook 12. torch._inductor calls such entries lowerings, JAX calls them primitives
 with their rules.
 """
 

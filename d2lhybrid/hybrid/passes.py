@@ -10,7 +10,7 @@
 
 2 * b was folded, a + 1 is shared, and mul is fused into add, so it has no line of its own.
 Each goes through the nodes in the order of computing. To repeat a pass changes nothing more.
-Explained in notebook 03; torch.fx has passes, too, and LLVM's are the best known.
+Explained in notebook 04; torch.fx has passes, too, and LLVM's are the best known.
 """
 
 from dataclasses import replace

@@ -9,7 +9,7 @@
 
 Read `trace` first, then `Recorder`, which keeps what is computed, and `Symbol`, which stands for a
 value. The refusals at the end may be skipped.
-Explained in notebook 03; torch.fx calls these `Proxy` and `Tracer`, JAX calls them tracers.
+Explained in notebook 04; torch.fx calls these `Proxy` and `Tracer`, JAX calls them tracers.
 """
 
 import copy

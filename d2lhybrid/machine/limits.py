@@ -1,6 +1,6 @@
 """How fast a network could be: its compiled C without Python, and reading its weights alone.
 
-Explained in notebook 09, "Where does the time go?"; a roofline model draws limits of both kinds.
+Explained in notebook 12, "Where does the time go?"; a roofline model draws limits of both kinds.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""Is it faster, and is that sure? Notebook 05 builds a small version of what is here.
+"""Is it faster, and is that sure? Notebook 06 builds a small version of what is here.
 
 Read these first, in this order:
 

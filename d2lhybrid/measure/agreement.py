@@ -1,6 +1,6 @@
 """Do two candidates compute the same, up to the rounding errors of their number format?
 
-Notebook 06 asks this of every candidate; the usual tool is torch.testing.assert_close.
+Notebook 07 asks this of every candidate; the usual tool is torch.testing.assert_close.
 """
 
 import cmath

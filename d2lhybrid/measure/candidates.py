@@ -1,4 +1,4 @@
-"""What is compared: a callable, a recipe for one, many calls in one, or a program. See notebook 05.
+"""What is compared: a callable, a recipe for one, many calls in one, or a program. See notebook 06.
 
 A program runs in a process of its own, see `processes`.
 """

@@ -14,7 +14,7 @@ see `Runner.measure`.
 
 The rounds fill the whole time limit, and the answer is looked at once, at its end. To stop as soon
 as it looks clear would err more often: each look is another chance to see something by accident.
-Notebook 05 builds a small version. The usual tool for two separate runs is `pyperf compare_to`.
+Notebook 06 builds a small version. The usual tool for two separate runs is `pyperf compare_to`.
 """
 
 from collections.abc import Callable

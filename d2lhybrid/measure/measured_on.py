@@ -1,4 +1,4 @@
-"""What the reader of a measurement must know about where it was made. See notebook 05."""
+"""What the reader of a measurement must know about where it was made. See notebook 06."""
 
 import gc
 import os

@@ -7,7 +7,7 @@ If two candidates are equally fast, and the order in each round is random, then 
 faster in a round is the toss of a coin, however busy the machine is. From that alone follows the
 interval of the median ratio: by the order statistics of the paired ratios, with no assumption
 about how times are distributed (the sign test; W. J. Conover, Practical Nonparametric Statistics,
-chapter 3). `scipy.stats.quantile_test` gives the same interval. Notebook 05 builds it.
+chapter 3). `scipy.stats.quantile_test` gives the same interval. Notebook 06 builds it.
 
 Coins must not influence each other. Where a candidate's own speed changes slowly, because its
 memory was moved or a governor wakes up, neighbouring rounds resemble each other, and a thousand

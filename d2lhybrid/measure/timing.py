@@ -8,7 +8,7 @@
 
 A candidate is what is timed against others: a callable, a `Recipe` that builds one, or a
 `Repeated`, whose one call does many. A block is some calls that are timed together, about 0.3 ms;
-a round is two blocks of each candidate. Explained in notebook 05. `timeit` and
+a round is two blocks of each candidate. Explained in notebook 06. `timeit` and
 `torch.utils.benchmark` time one candidate after the other.
 """
 

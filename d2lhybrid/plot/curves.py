@@ -1,6 +1,6 @@
 """Pictures of what changes with the size of the data, or with the steps of training.
 
-Explained in notebooks 17 and 19.
+Explained in notebooks 20 and 24.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Pictures of what was done at the same time: bars on lanes over time.
 
-Explained in notebook 15; who plans projects calls them Gantt charts, tracing tools timelines.
+Explained in notebook 18; who plans projects calls them Gantt charts, tracing tools timelines.
 """
 
 import re

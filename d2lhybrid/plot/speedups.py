@@ -1,6 +1,6 @@
 """Pictures of speed-ups and other ratios of two times.
 
-Their axes are logarithmic: half and double are equally far from 1. Explained in notebooks 04 and
+Their axes are logarithmic: half and double are equally far from 1. Explained in notebooks 05 and
 05; statistics calls the picture of speed-ups with their intervals a forest plot.
 """
 

@@ -1,6 +1,6 @@
 """Pictures of times: how long they are, what they are made of, how they spread, and when they pay.
 
-Explained in notebook 05; statistics calls them bar chart, dot plot, scatter plot, stacked bars,
+Explained in notebook 06; statistics calls them bar chart, dot plot, scatter plot, stacked bars,
 run-sequence plot, histogram and break-even chart.
 """
 

@@ -6,7 +6,7 @@ Each file `in_*.py` holds one framework's programs. A function there builds one 
 network, from its weights and an input; `train_*` builds a step of training, from these, a target
 and a learning rate; `send` saves the network, and `receive` loads it. All arrays are NumPy's.
 `questions` and `behaviour` ask about more than times; `this_process` runs some of them beside
-PyTorch, for notebook 09. Explained in notebook 14, and each framework in a notebook of its own.
+PyTorch, for notebook 12. Explained in notebook 17, and each framework in a notebook of its own.
 """
 
 from collections.abc import Sequence

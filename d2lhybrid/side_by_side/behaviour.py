@@ -1,4 +1,4 @@
-"""What becomes of Python in a function that a framework compiles? See notebook 14.
+"""What becomes of Python in a function that a framework compiles? See notebook 17.
 
 This file is a program: each framework gets a process of its own, which runs it.
 

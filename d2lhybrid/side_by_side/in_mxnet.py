@@ -1,4 +1,4 @@
-"""The course's network in MXNet, see notebook 10."""
+"""The course's network in MXNet, see notebook 15."""
 
 from d2lhybrid import import_framework
 

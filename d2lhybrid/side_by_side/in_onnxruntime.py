@@ -1,4 +1,4 @@
-"""The course's network in ONNX Runtime, see notebook 07. The model is written node by node."""
+"""The course's network in ONNX Runtime, see notebook 08. The model is written node by node."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The course's network by our own compiler, and what limits it, see notebook 09."""
+"""The course's network by our own compiler, and what limits it, see notebook 12."""
 
 import torch
 

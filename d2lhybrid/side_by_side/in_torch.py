@@ -1,4 +1,4 @@
-"""The course's network in PyTorch, see notebooks 04 and 08."""
+"""The course's network in PyTorch, see notebooks 05 and 10."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The ways to run a PyTorch network that can share this process, for notebook 09."""
+"""The ways to run a PyTorch network that can share this process, for notebook 12."""
 
 import os
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Programs that do several things at once, on several threads. See notebooks 15 and 16.
+"""Programs that do several things at once, on several threads. See notebooks 18 and 19.
 
     gate       holds an order back until it is opened, so that order is proved without a clock
     log        what threads did, in the order in which they did it, with the time

@@ -7,7 +7,7 @@
     >>> gate.open()
     >>> gate.wait()
 
-Explained in notebook 15; Java calls a gate that opens once a latch.
+Explained in notebook 18; Java calls a gate that opens once a latch.
 """
 
 from threading import Event

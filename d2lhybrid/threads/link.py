@@ -5,7 +5,7 @@
     >>> arrived.result().sum()
     tensor(250.)
 
-Explained in notebook 16; alpha and beta are Hockney's model of a message (1994).
+Explained in notebook 19; alpha and beta are Hockney's model of a message (1994).
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -8,7 +8,7 @@
     worker 2: waits
     worker 1: ends a product
 
-A lane is a row of a picture of the log, such as a thread. Explained in notebook 15; tracing tools
+A lane is a row of a picture of the log, such as a thread. Explained in notebook 18; tracing tools
 call its entries events and spans.
 """
 

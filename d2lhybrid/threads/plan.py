@@ -6,7 +6,7 @@
     >>> makespan(list_schedule(tasks, workers=2))
     5
 
-Explained in notebook 16. List scheduling and its anomalies are R. L. Graham's ("Bounds on
+Explained in notebook 19. List scheduling and its anomalies are R. L. Graham's ("Bounds on
 multiprocessing timing anomalies", 1969), the bounds on the length R. P. Brent's (1974).
 """
 

@@ -4,7 +4,7 @@
     >>> run_parallel(trace(lambda a, b: (a + b) * (a - b), 1, 1), 5, 3)
     16
 
-Built in notebook 16. Dask, TensorFlow and MXNet's engine find out in the same way what may run.
+Built in notebook 19. Dask, TensorFlow and MXNet's engine find out in the same way what may run.
 """
 
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 // Runs a network that was saved from PyTorch, without Python: TorchScript (.pt), or a package of
-// AOTInductor (.pt2). Notebook 07 builds it.
+// AOTInductor (.pt2). Notebook 08 builds it.
 //
 // Run it:   ./run net.pt < rows.txt
 // Time it:  ./run net.pt 1000 < rows.txt

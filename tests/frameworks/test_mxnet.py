@@ -142,7 +142,7 @@ print(mx.libinfo.find_lib_path()[0])
 def test_the_notebook_quotes_what_notebook_06_found():
     cells = {
         number: json.loads((NOTEBOOKS / name).read_text(encoding="utf-8"))["cells"]
-        for number, name in ((6, "06_control_flow_and_side_effects.ipynb"), (10, "10_mxnet.ipynb"))
+        for number, name in ((6, "07_control_flow_and_side_effects.ipynb"), (10, "15_mxnet.ipynb"))
     }
     pictures = [
         output["data"]["text/plain"]

@@ -122,7 +122,7 @@ TWO, ALL = ["mxnet", "jax"], ["mxnet", "tensorflow", "paddle", "jax"]
         (["notebooks/99_last.ipynb::Cell 3"], TWO, ["notebooks/99_last.ipynb::Cell 3"]),
         (["notebooks/98_all.ipynb"], ALL, ["notebooks/98_all.ipynb"]),
         (["--part", "0"], [], ["notebooks/00_start_here.ipynb"]),
-        (["notebooks/04_torchscript.ipynb"], [], ["notebooks/04_torchscript.ipynb"]),
+        (["notebooks/05_torchscript.ipynb"], [], ["notebooks/05_torchscript.ipynb"]),
         (["tests"], [], ["tests"]),
     ],
 )
@@ -142,7 +142,7 @@ def test_a_check_installs_what_its_notebooks_need(
 
 
 @pytest.mark.parametrize(
-    ("name", "needed"), [("99_last", TWO), ("98_all", ALL), ("04_torchscript", [])]
+    ("name", "needed"), [("99_last", TWO), ("98_all", ALL), ("05_torchscript", [])]
 )
 def test_so_does_a_refresh(with_a_framework, monkeypatch, name, needed):
     course, asked = load_course(with_a_framework), []

@@ -47,7 +47,7 @@ def test_anything_but_an_address_is_refused(copy, wrong):
 
 @pytest.mark.parametrize("damage", [b"<<<<<<< HEAD\n", "Größe".encode("latin-1"), b"[]"])
 def test_a_notebook_that_cannot_be_read_stops_a_change_of_address_before_it_begins(copy, damage):
-    notebook = copy / "notebooks" / "04_torchscript.ipynb"
+    notebook = copy / "notebooks" / "05_torchscript.ipynb"
     good = notebook.read_bytes()
     notebook.write_bytes(damage)
     before = files_in(copy)

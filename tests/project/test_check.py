@@ -21,7 +21,7 @@ OWN = sorted(path.name for path in manifest.notebooks())
 def crowded(copy):
     """A copy whose notebooks stand among others that JupyterLab made."""
     for name in ("01_imperative_programs-Copy1", "Untitled", "01_imperative_programs-checkpoint"):
-        shutil.copy(copy / "notebooks" / "04_torchscript.ipynb", copy / f"notebooks/{name}.ipynb")
+        shutil.copy(copy / "notebooks" / "05_torchscript.ipynb", copy / f"notebooks/{name}.ipynb")
     return copy
 
 
@@ -179,17 +179,17 @@ def test_where_nothing_may_be_left_out_all_is_run_and_compared(short):
 VERDICTS = [
     (0, [], [], "ready"),
     (0, [], ["-k", "name"], "ready, as far as was asked"),
-    (1, ["notebooks/04_torchscript.ipynb::Cell 7"], [], "not ready: 04_torchscript (Cell 7)"),
+    (1, ["notebooks/05_torchscript.ipynb::Cell 7"], [], "not ready: 05_torchscript (Cell 7)"),
     (
         1,
         [
-            "notebooks/04_torchscript.ipynb::Cell 7",
+            "notebooks/05_torchscript.ipynb::Cell 7",
             "tests/test_a.py::test_b[1-2]",
-            "notebooks/04_torchscript.ipynb::Cell 9",
-            "notebooks/04_torchscript.ipynb::Cell 10",
+            "notebooks/05_torchscript.ipynb::Cell 9",
+            "notebooks/05_torchscript.ipynb::Cell 10",
         ],
         ["notebooks"],
-        "not ready: 04_torchscript (Cell 7 and 2 more); test_a.py (test_b[1-2])",
+        "not ready: 05_torchscript (Cell 7 and 2 more); test_a.py (test_b[1-2])",
     ),
     (
         1,

@@ -56,9 +56,9 @@ def test_slides_are_made_of_the_notebooks_named_or_of_all(copy, monkeypatch):
     monkeypatch.setattr(
         course.environment.subprocess, "call", lambda command: commands.append([*map(str, command)])
     )
-    course.main("slides", str(copy / "notebooks" / "04_torchscript.ipynb"))
+    course.main("slides", str(copy / "notebooks" / "05_torchscript.ipynb"))
     assert commands[0][1:4] == ["-m", "nbconvert", "--to=slides"]
-    assert commands[0][-1] == str(copy / "notebooks" / "04_torchscript.ipynb")
+    assert commands[0][-1] == str(copy / "notebooks" / "05_torchscript.ipynb")
     with pytest.raises(SystemExit, match=r"no notebook one\.ipynb"):
         course.main("slides", "one.ipynb")
     course.main("slides")

@@ -15,8 +15,8 @@ def test_refresh_starts_one_process_which_starts_no_other(copy, monkeypatch):
     course, commands = load_course(copy), []
     monkeypatch.setattr(course.environment, "set_up", lambda: None)
     monkeypatch.setattr(subprocess, "call", lambda c, **k: commands.append([*map(str, c)]))
-    path = copy / "notebooks" / "04_torchscript.ipynb"
-    course.main("refresh", "--busy", "notebooks/04_torchscript.ipynb")
+    path = copy / "notebooks" / "05_torchscript.ipynb"
+    course.main("refresh", "--busy", "notebooks/05_torchscript.ipynb")
     python = str(copy / "vv" / "bin" / "python")
     assert commands == [[python, "-m", "tools.run_notebooks", "--busy", str(path)]]
 

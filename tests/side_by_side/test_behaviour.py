@@ -1,6 +1,6 @@
 """What becomes of Python in each framework's compiler; and that the trial notices what it should.
 
-Each framework runs in a process of its own, as in notebook 14.
+Each framework runs in a process of its own, as in notebook 17.
 """
 
 from dataclasses import replace

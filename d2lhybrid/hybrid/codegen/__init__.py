@@ -1,6 +1,6 @@
 """From a graph to source text: `python` writes a Python function, `c` a C function.
 
-Explained in notebooks 03 and 09; Inductor calls this step code generation, too.
+Explained in notebooks 04 and 12; Inductor calls this step code generation, too.
 """
 
 from .c import PRELUDE, c_source

@@ -14,7 +14,7 @@
         return 0;
     }
 
-Explained in notebook 09; Inductor, the compiler behind torch.compile, writes C++ and Triton.
+Explained in notebook 12; Inductor, the compiler behind torch.compile, writes C++ and Triton.
 """
 
 import math

@@ -7,7 +7,7 @@
         v2 = v1 * b
         return v2
 
-Explained in notebook 03; torch.fx does this in `Graph.python_code`.
+Explained in notebook 04; torch.fx does this in `Graph.python_code`.
 """
 
 import keyword
