@@ -22,7 +22,7 @@ from statistics import median
 from d2lhybrid.lesson import check
 from tools import manifest
 from tools.colab import badge, first_cell
-from tools.notebook import agreed_metadata, fingerprint
+from tools.notebook import agreed_metadata, fingerprint, minutes
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = manifest.notebooks()
@@ -239,7 +239,7 @@ def begins_with_its_framework(notebook, name):
 def has_all_its_parts(notebook, name):
     entry = ENTRIES[name]
     parts = [f"# {entry['title'][LANGUAGE]}"]
-    parts += [line.format(minutes=entry["minutes"]) for line in LINES.values()]
+    parts += [line.format(minutes=minutes(notebook)) for line in LINES.values()]
     text = f"\n{prose(notebook)}\n"
     # A heading is a whole line; a bold phrase may stand within one.
     places = [text.find(f"\n{part}\n" if part.startswith("#") else part) for part in parts]
@@ -251,6 +251,11 @@ def has_all_its_parts(notebook, name):
     found = [place for place in places if place >= 0]
     if found != sorted(found) or places[0] > 0:
         yield "its parts stand in another order"
+
+
+def takes_an_hour_at_most(notebook, name):
+    if (takes := minutes(notebook)) > 60:
+        yield f"it takes {takes} minutes, by the words, lines and exercises in it"
 
 
 def says_what_it_needs(notebook, name):
@@ -448,6 +453,7 @@ RULES = [
     opens_as_agreed,
     begins_with_its_framework,
     has_all_its_parts,
+    takes_an_hour_at_most,
     says_what_it_needs,
     says_in_a_list_what_it_is_about,
     exercises_are_open_and_solved,

@@ -5,7 +5,7 @@ import re
 import sys
 
 from . import environment, manifest, notebook
-from .files import ROOT, write
+from .files import NOTEBOOKS, ROOT, write
 
 
 def refresh(notebooks=(), busy=False):
@@ -59,14 +59,18 @@ def contents():
 
 def with_contents(readme):
     """The text of a README with its table of notebooks as course.toml has it."""
+    together = 0
     rows = ["", "| | | minutes |", "| --- | --- | --- |"]
     for number, part in enumerate(manifest.course()["parts"]):
         rows.append(f"| | **Part {number}: {part['title']['en']}** | |")
         for entry in part["notebooks"]:
             name, title, about = entry["name"], entry["title"]["en"], entry["about"]["en"]
             link = f"[{title}](notebooks/{name}.ipynb)"
-            rows.append(f"| {name[:2]} | {link}: {about} | {entry['minutes']} |")
-    hours, minutes = divmod(sum(entry["minutes"] for entry in manifest.entries()), 60)
+            path = NOTEBOOKS / f"{name}.ipynb"
+            takes = notebook.minutes(json.loads(path.read_text("utf-8")))
+            together += takes
+            rows.append(f"| {name[:2]} | {link}: {about} | {takes} |")
+    hours, minutes = divmod(together, 60)
     rows += [f"| | Together, with exercises: {hours} hours {minutes} minutes | |", ""]
     begin, end = "<!-- python3 course.py contents -->", "<!-- end of contents -->"
     if begin not in readme or end not in readme:

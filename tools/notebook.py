@@ -103,6 +103,23 @@ def fingerprint(notebook):
     return "-".join(hashlib.sha256(text.encode()).hexdigest()[:8] for text in texts)
 
 
+def minutes(notebook):
+    """How many minutes a notebook takes, in steps of five.
+
+    A minute for 180 words or 12 lines of code, and four for an exercise with its solution.
+    """
+    words = lines = exercises = 0
+    for cell in without_solutions(notebook)["cells"]:
+        text = source(cell)
+        if cell["cell_type"] == "code":
+            lines += sum(bool(line.strip()) for line in text.splitlines())
+        else:
+            text = re.sub(r"(?s)```.*?```|\]\([^)]*\)", "", text)  # no listings, no addresses
+            words += len(re.findall(r"[^\W\d_][\w'’-]*|\d[\d.,]*", text))
+            exercises += text.startswith("### Exercise ")
+    return max(5, 5 * round((words / 180 + lines / 12 + 4 * exercises) / 5))
+
+
 def pictures(notebook):
     """The pictures for the README: a cell tagged img:NAME makes img/NAME.png."""
     return {
