@@ -115,7 +115,7 @@ def minutes(notebook):
             lines += sum(bool(line.strip()) for line in text.splitlines())
         else:
             text = re.sub(r"(?s)```.*?```|\]\([^)]*\)", "", text)  # no listings, no addresses
-            words += len(re.findall(r"[^\W\d_][\w'’-]*|\d[\d.,]*", text))
+            words += len(re.findall(r"[^\W\d_][\w'\u2019-]*|\d[\d.,]*", text))
             exercises += text.startswith("### Exercise ")
     return max(5, 5 * round((words / 180 + lines / 12 + 4 * exercises) / 5))
 
