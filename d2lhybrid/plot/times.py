@@ -73,9 +73,9 @@ def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]], xlabel: 
     shown = [f"{name} ({', '.join(group)})" for name, group in groups.items()]
     return with_alt(
         ax,
-        f"{xlabel.capitalize()}: a dot in a row for each way, with the time beside it, in groups, "
-        "on a logarithmic axis. The first dot of a group with verdicts is hollow, and a dotted "
-        "line leads from it through the rows of its group; the colours of the others are their "
+        f"{xlabel.capitalize()}: a dot in a row for each candidate, with the time beside it, in "
+        "groups, on a logarithmic axis. The first dot of a group with verdicts is hollow, and a "
+        "dotted line leads from it through the rows of its group; the colours of the others are their "
         f"verdicts. Shown: {', '.join(shown)}.",
     )
 
