@@ -107,7 +107,7 @@ def test_the_teaching_plan_names_sections_that_exist(title):
 
 def test_what_the_teaching_plan_names_elsewhere_exists():
     verdicts = {"faster", "slower", "as good as equal", "no clear difference", "ready", "not ready"}
-    menus = {"Run", "Run All", "Run All Above Selected Cell", "Kernel", "Edit", "Clear all outputs"}
+    menus = {"Run All", "Kernel", "Edit", "Clear all outputs"}
     menus |= {"Restart Kernel and Run up to Selected Cell", "View", "Appearance", "Settings"}
     menus |= {"Presentation Mode", "Theme", "Increase Code Font Size"}
     text = re.sub(r"```.*?```", "", TEACHING, flags=re.DOTALL)
@@ -147,7 +147,7 @@ def test_start_here_says_what_each_notebook_needs():
     (own,) = re.findall(r"Notebooks ([\d, to and]+) need only what", text)
     assert numbers(own) == {e["name"][:2] for e in COURSE[1:] if not e["needs"]}
     (numba, onnx, cxx, c) = re.search(
-        r"Numba is for (\d\d), .+? are for ([\d and]+)\. .+ C\+\+ in ([\d, and]+), "
+        r"Numba is for (\d\d), .+? are for ([\d and]+)\. .+ C\+\+ in ([\d and,]+), "
         r"one for C in ([\d, to and]+)\.",
         text,
     ).groups()
