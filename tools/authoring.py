@@ -59,19 +59,21 @@ def contents():
 
 def with_contents(readme):
     """The text of a README with its table of notebooks as course.toml has it."""
-    together = 0
-    rows = ["", "| | | minutes |", "| --- | --- | --- |"]
+    rows = ["", "| | | | minutes |", "| --- | --- | --- | --- |"]
+    together = {"core": 0, "further": 0}
     for number, part in enumerate(manifest.course()["parts"]):
-        rows.append(f"| | **Part {number}: {part['title']['en']}** | |")
+        rows.append(f"| | **Part {number}: {part['title']['en']}** | | |")
         for entry in part["notebooks"]:
             name, title, about = entry["name"], entry["title"]["en"], entry["about"]["en"]
-            link = f"[{title}](notebooks/{name}.ipynb)"
             path = NOTEBOOKS / f"{name}.ipynb"
-            takes = notebook.minutes(json.loads(path.read_text("utf-8")))
-            together += takes
-            rows.append(f"| {name[:2]} | {link}: {about} | {takes} |")
-    hours, minutes = divmod(together, 60)
-    rows += [f"| | Together, with exercises: {hours} hours {minutes} minutes | |", ""]
+            minutes = notebook.minutes(json.loads(path.read_text("utf-8")))
+            kind = "further" if entry.get("further") else "core"
+            together[kind] += minutes
+            link = f"[{title}](notebooks/{name}.ipynb)"
+            rows.append(f"| {name[:2]} | {link}: {about} | {kind} | {minutes} |")
+    hours = {kind: f"{minutes // 60}:{minutes % 60:02} h" for kind, minutes in together.items()}
+    rows += [f"| | Together, with exercises | core | {hours['core']} |"]
+    rows += [f"| | | further | {hours['further']} |", ""]
     begin, end = "<!-- python3 course.py contents -->", "<!-- end of contents -->"
     if begin not in readme or end not in readme:
         sys.exit(f"README.md needs the lines {begin!r} and {end!r} around its table of notebooks.")

@@ -106,16 +106,19 @@ def fingerprint(notebook):
 def minutes(notebook):
     """How many minutes a notebook takes, in steps of five.
 
-    A minute for 180 words or 12 lines of code, and four for an exercise with its solution.
+    A minute for 180 words or 12 lines of code, and four for an exercise with its solution. Code
+    that slides skip need not be read: it imports, or looks at the machine.
     """
     words = lines = exercises = 0
     for cell in without_solutions(notebook)["cells"]:
         text = source(cell)
         if cell["cell_type"] == "code":
+            if cell["metadata"].get("slideshow", {}).get("slide_type") == "skip":
+                continue
             lines += sum(bool(line.strip()) for line in text.splitlines())
         else:
             text = re.sub(r"(?s)```.*?```|\]\([^)]*\)", "", text)  # no listings, no addresses
-            words += len(re.findall(r"[^\W\d_][\w'’-]*|\d[\d.,]*", text))
+            words += len(re.findall(r"[^\W\d_][\w'\u2019-]*|\d[\d.,]*", text))
             exercises += text.startswith("### Exercise ")
     return max(5, 5 * round((words / 180 + lines / 12 + 4 * exercises) / 5))
 

@@ -18,7 +18,7 @@ def slides(notebooks=()):
     if (ROOT / "node_modules" / "reveal.js").exists():  # what shows a deck is here
         address = "../node_modules/reveal.js"
     elif not answers(address):
-        print("There is no network now, and these decks need one. README says how to do without.")
+        print("There is no network now, and decks need one. TEACHING.md says how to do without.")
     options = {"reveal_url_prefix": address, "reveal_theme": "white"}
     settings = [f"--SlidesExporter.{name}={value}" for name, value in options.items()]
     return convert("deck", "slides", manifest.named_or_all(notebooks), SLIDES, *settings)

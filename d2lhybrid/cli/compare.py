@@ -54,7 +54,8 @@ def add_command(commands):
         "--launches",
         type=size,
         metavar="N",
-        help="start every candidate N times, 9 unless said otherwise",
+        help="start every candidate N times; unless said otherwise 9 times, and more if the "
+        "interval is wide then, as long as it all takes little more than a minute",
     )
     compare.add_argument(
         "--time-limit",

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ..frameworks.threads import SLEEPING, WAITING
+from ..frameworks.threads import AT_ONCE, SOON, WAITING
 from ..measure.candidates import CandidateError, own_process
 from ..measure.comparison import compare
 from ..measure.launch import least_launches
@@ -21,6 +21,7 @@ from ..tables import Column, seconds, text_table
 from .advice import CHEAP, advice
 
 LAUNCHES = 9  # the fewest for which the interval leaves out the fastest and the slowest launch
+EXTRA = 18  # more of them where the machine is so busy that the interval is wide
 EXAMPLE = Path(__file__).with_name("example.py")
 RULE = (
     "every `def` at the top level of the file builds one candidate, unless it has parameters or "
@@ -90,9 +91,9 @@ def compare_file(
 
     `left_out` gets a text about each candidate that fails, or returns something else than the
     baseline. With `sizes` the functions that build get each of them, and the answer is a `Sweep`.
-    By default there are 9 `launches`, fewer if calls are very long, and `time_limit` is half a
-    second for each. `program` are options of `own_process`, all other `options` those of
-    `compare`. UnusableFile for a file that cannot be compared.
+    By default there are 9 `launches`, fewer if calls are very long and more if the interval is
+    wide, and `time_limit` is half a second for each. `program` are options of `own_process`, all
+    other `options` those of `compare`. UnusableFile for a file that cannot be compared.
     """
     lines = builders(path, parameters=1 if sizes else 0)
     _let_threads_sleep()
@@ -101,6 +102,8 @@ def compare_file(
     except ValueError as error:
         raise UnusableFile(str(error)) from error
     least = least_launches(len(programs) - 1)
+    if launches is None and time_limit is None:
+        options["extra_launches"] = EXTRA
     options["min_launches"] = launches or least
     launches = launches or max(LAUNCHES, least)
     options |= {"launches": launches, "time_limit": time_limit or launches / 2}
@@ -119,15 +122,17 @@ def compare_file(
 
 
 def _let_threads_sleep():
-    """On a busy machine, keep idle threads from taking cores from those that work.
+    """Keep the idle threads of one candidate from taking cores from the candidate that is timed.
 
-    With four threads on four busy cores, two networks that take turns then needed 0.5 ms a call
-    instead of 30, and a product of two vectors 31 us instead of 12 ms. On a quiet machine it costs
-    the usual network some per cent, and one with many tiny operations more.
+    As they come, they wait actively for many milliseconds. After one they are asleep before the
+    next block is timed, and between two operations of a call they are still awake: with four
+    threads on four quiet cores that doubled the rounds, halved the noise floor, and cost nothing.
+    To sleep at once costs up to half the speed there; on four busy cores it made two networks that
+    take turns need 0.5 ms a call instead of 30, and a product of two vectors 31 us, not 12 ms.
     """
     is_busy = (load_average() or 0) >= available_cores() / 2
-    if is_busy and not any(name in os.environ for name in WAITING):
-        os.environ |= SLEEPING
+    if not any(name in os.environ for name in WAITING):
+        os.environ |= AT_ONCE if is_busy else SOON
 
 
 def _failure(path, error, builder_line):

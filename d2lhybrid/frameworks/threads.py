@@ -15,7 +15,8 @@ THREADS = [
 # How long idle threads wait actively for more work: those of GNU's OpenMP, which PyTorch has on
 # Linux, of Intel's, of any OpenMP, and of NumPy's OpenBLAS.
 WAITING = ["GOMP_SPINCOUNT", "KMP_BLOCKTIME", "OMP_WAIT_POLICY", "OPENBLAS_THREAD_TIMEOUT"]
-SLEEPING = {"GOMP_SPINCOUNT": "1000", "OPENBLAS_THREAD_TIMEOUT": "4"}  # they sleep at once, nearly
+SOON = {"GOMP_SPINCOUNT": "30000", "OPENBLAS_THREAD_TIMEOUT": "20"}  # for about a millisecond
+AT_ONCE = {"GOMP_SPINCOUNT": "1000", "OPENBLAS_THREAD_TIMEOUT": "4"}  # hardly at all
 
 
 def limit_threads(name: str, threads: int) -> None:

@@ -33,6 +33,7 @@ from .show import progress_line
 from .timing import Runner
 
 SINGLE = 0.1  # seconds in which calls are timed one by one
+WIDE, PATIENCE = 1.2, 75  # an interval's high by its low; seconds from the first launch's start
 MIN_ROUNDS = 10  # of a single launch, for calls so slow that the time limit allows fewer
 
 
@@ -42,6 +43,7 @@ def compare(
     baseline: str | None = None,
     launches: int = 1,
     min_launches: int | None = None,
+    extra_launches: int = 0,
     calls: int | None = None,
     check: bool = True,
     tolerance: float | None = None,
@@ -71,6 +73,10 @@ def compare(
             6 or more, depending on the number of candidates.
         min_launches: After so many no further one begins once the time limit is over. By default
             it may not be over before all launches.
+        extra_launches: So many more are made if an interval is wider than by the factor WIDE after
+            all launches, as long as a further one ends before PATIENCE seconds are over. Whether
+            the interval holds 1 does not matter, and it is asked once: to go on until the answer
+            is clear would err more often.
         calls: How often the candidates are to be called. Then there is also a verdict on the total
             of building and so many calls in a new process. For several launches.
         check: Whether all must return what the baseline returns.
@@ -119,9 +125,19 @@ def compare(
         here = machine | {"load": [load, load_average()], "is_busy": (load or 0) >= cores}
         return Comparison(base_label, kept, min_effect, took, complete, here, calls)
 
+    def is_enough():
+        i = len(done)
+        if i < launches:
+            return took >= time_limit and i >= (min_launches or launches)
+        end = (perf_counter() - began) * (i + 1) / i
+        return i >= launches + extra_launches or end > PATIENCE or (i == launches and is_narrow())
+
+    def is_narrow():
+        return all(r.high <= WIDE * r.low for r in answer(True).values() if r.label != base_label)
+
     try:
-        for i in range(launches):
-            show_here = show
+        while not (done and is_enough()):
+            i, show_here = len(done), show
             if launches > 1:
                 show_here = partial(show_launch, show, i, launches, perf_counter() - began)
             with Launch(candidates, args, calls or 0, enough_calls(done)) as launch:
@@ -145,8 +161,6 @@ def compare(
             candidates = {label: candidates[label] for label in launch.runners}
             took += launch.took
             done.append(launch.timings())
-            if took >= time_limit and len(done) >= (min_launches or launches):
-                break
     except KeyboardInterrupt:
         if not done and launch and launch.timings():
             done.append(launch.timings())

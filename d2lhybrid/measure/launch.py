@@ -212,5 +212,6 @@ def enough_calls(done):
 
 
 def show_launch(show, i, launches, passed, text):
-    left = f", about {passed / i * (launches - i):.0f} s left" if i else ""
-    show(f"launch {i + 1} of {launches}{left}: {text}")
+    left = f", about {passed / i * (launches - i):.0f} s left" if 0 < i < launches else ""
+    of = f" of {launches}" if i < launches else ", as the interval is wide"
+    show(f"launch {i + 1}{of}{left}: {text}")

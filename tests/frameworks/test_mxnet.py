@@ -1,8 +1,6 @@
 """MXNet: a quiet import with today's NumPy, its engine, and a network that runs without Python."""
 
-import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -137,30 +135,3 @@ print(mx.libinfo.find_lib_path()[0])
     for why, done in refused.items():
         assert done.returncode == 1, why
         assert why in done.stderr
-
-
-def test_the_notebook_quotes_what_notebook_06_found():
-    cells = {
-        number: json.loads((NOTEBOOKS / name).read_text(encoding="utf-8"))["cells"]
-        for number, name in ((6, "07_control_flow_and_side_effects.ipynb"), (10, "15_mxnet.ipynb"))
-    }
-    pictures = [
-        output["data"]["text/plain"]
-        for cell in cells[6]
-        if cell["cell_type"] == "code"
-        for output in cell["outputs"]
-        if "image/png" in output.get("data", {})
-    ]
-    (outcomes,) = [text for text in map("".join, pictures) if text.startswith("Table of outcomes")]
-    found = {}
-    for row in outcomes.removeprefix("Table of outcomes. ").rstrip(".").split("; "):
-        label, _, words = row.rpartition(": ")
-        words = [re.sub(r"^(trace|script|compile|recorder) ", "", one) for one in words.split(", ")]
-        found[label] = [word.removeprefix("silently ") for word in words]
-    found["its own random number"] = found.pop("torch's random number")
-    found["the if, as a where"] = found.pop("the if, as torch.where")
-    source = "\n".join("".join(cell["source"]) for cell in cells[10])
-    rows = re.search(r'^KNOWN = """\n(.+?)"""', source, re.DOTALL | re.MULTILINE)[1].splitlines()
-    quoted = {" ".join(words[:-4]): words[-4:] for words in map(str.split, rows)}
-    assert len(quoted) == 14
-    assert quoted == {label: found[label] for label in quoted}

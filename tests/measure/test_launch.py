@@ -219,6 +219,17 @@ def test_long_calls_are_not_made_more_often_than_needed(notes):
     assert all_have_ended(noted())
 
 
+@pytest.mark.parametrize(("wide", "patience", "launches"), [(0, 99, 10), (9e9, 99, 7), (0, 0, 7)])
+def test_a_wide_interval_gets_more_launches_if_there_is_time(monkeypatch, wide, patience, launches):
+    monkeypatch.setattr("d2lhybrid.measure.comparison.WIDE", wide)
+    monkeypatch.setattr("d2lhybrid.measure.comparison.PATIENCE", patience)
+    program, shown = own_process(ONE), []
+    candidates = {"a": program, "b": program}
+    options = {"launches": 7, "extra_launches": 3, "progress": shown.append}
+    assert len(compare(candidates, **options, **QUICK).launches) == launches
+    assert ("launch 8, as the interval is wide: warming up a" in shown) == (launches > 7)
+
+
 def test_a_candidate_that_fails_among_the_others_is_left_out():
     source = "def one():\n    calls = iter(range(30))\n    return lambda: (next(calls), None)[1]\n"
     good, fails = own_process(ONE.replace("1", "None")), own_process(source)

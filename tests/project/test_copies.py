@@ -272,6 +272,6 @@ def test_a_deck_has_texts_of_pictures_notes_and_what_shows_it(
     assert "The answer." not in text
 
 
-def test_readme_names_the_reveal_of_the_decks(course):
+def test_the_teaching_plan_names_the_reveal_of_the_decks(course):
     command = f"npm install --no-save {course.teaching.REVEAL}`"
-    assert command in (ROOT / "README.md").read_text("utf-8")
+    assert command in (ROOT / "TEACHING.md").read_text("utf-8")

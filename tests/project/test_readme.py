@@ -11,6 +11,8 @@ from tools import authoring, manifest
 from tools.notebook import pictures as pictures_of
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+INSTALL = (ROOT / "INSTALL.md").read_text(encoding="utf-8")
+COMPARE = (ROOT / "COMPARE.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
@@ -41,7 +43,7 @@ def test_a_readme_without_the_marks_of_its_table_is_left_alone(copy, mark):
 
 
 def test_links_lead_somewhere():
-    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+    for name in ("README.md", "INSTALL.md", "COMPARE.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         targets = re.findall(r"\]\(([^)\s]+)\)", text)
         assert targets
@@ -52,7 +54,8 @@ def test_links_lead_somewhere():
 def test_readme_gives_the_two_commands():
     for command in ("read", "check"):
         assert re.search(rf"^python3 course\.py {command}$", README, re.MULTILINE)
-        assert re.search(rf"^py course\.py {command}$", README, re.MULTILINE)
+        assert re.search(rf"^py course\.py {command}$", INSTALL, re.MULTILINE)
+    assert len(README.splitlines()) <= 110
 
 
 def test_readme_picture_is_the_notebooks_own():
@@ -78,5 +81,5 @@ def test_contributing_says_where_each_module_is_explained():
 def test_the_documentation_shows_commands_that_exist():
     source = (ROOT / "course.py").read_text("utf-8")
     commands = re.findall(r'command\("(\w+)"', source)
-    for text in (README, CONTRIBUTING):
+    for text in (README, INSTALL, COMPARE, CONTRIBUTING):
         assert set(re.findall(r"course\.py (\w+)", text)) <= set(commands)

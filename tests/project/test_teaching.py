@@ -5,28 +5,24 @@ import re
 import sys
 import sysconfig
 
-import networkx
 import pytest
 from nbconvert.filters import markdown2html_mistune
 from notebook_rules import (
-    LANGUAGE,
-    LINES,
-    MANIFEST,
     NOT_YET,
     NOTEBOOKS,
     ROOT,
-    code_cells,
     load,
     printed,
     prose,
     text_of,
 )
 
-from tools import glossary
+from tools import glossary, manifest
 
 TEACHING = (ROOT / "TEACHING.md").read_text(encoding="utf-8")
 GLOSSARY = (ROOT / "GLOSSARY.md").read_text(encoding="utf-8")
 START = load(NOTEBOOKS[0])
+COURSE = manifest.entries()
 
 
 def headings(path):
@@ -104,14 +100,14 @@ def test_the_teaching_plan_names_sections_that_exist(title):
     assert rows(title)
     for row in rows(title):
         line = " | ".join(row)
-        (number,) = (cell[:2] for cell in row if re.match(r"\d\d, ", cell))
+        number = row[0][:2]
         named = re.findall(r"(?<!\*)\*([^*]+)\*", line)
         assert set(named) <= set(headings(notebook(number))), line
 
 
 def test_what_the_teaching_plan_names_elsewhere_exists():
     verdicts = {"faster", "slower", "as good as equal", "no clear difference", "ready", "not ready"}
-    menus = {"Run", "Run All", "Run All Above Selected Cell", "Kernel", "Edit", "Clear all outputs"}
+    menus = {"Run All", "Kernel", "Edit", "Clear all outputs"}
     menus |= {"Restart Kernel and Run up to Selected Cell", "View", "Appearance", "Settings"}
     menus |= {"Presentation Mode", "Theme", "Increase Code Font Size"}
     text = re.sub(r"```.*?```", "", TEACHING, flags=re.DOTALL)
@@ -121,17 +117,10 @@ def test_what_the_teaching_plan_names_elsewhere_exists():
     assert named - known == verdicts | menus
 
 
-def test_the_sessions_are_numbered():
-    assert [row[0] for row in rows("Sessions")] == [
-        str(n + 1) for n in range(len(rows("Sessions")))
-    ]
-
-
 def test_each_exercise_is_set_in_one_session():
     planned = {}
-    for _, where, in_class, at_home in rows("Sessions"):
-        here = planned.setdefault(where[:2], [])
-        here += re.findall(r"\b\d\b", re.sub(r"\*.*?\*", "", f"{in_class}, {at_home}"))
+    for number, _, in_class, at_home in rows("Sessions"):
+        planned[number] = re.findall(r"\b\d\b", f"{in_class}, {at_home}")
     for number, exercises in planned.items():
         count = printed(load(notebook(number))).splitlines().count(NOT_YET)
         assert sorted(exercises) == [str(n + 1) for n in range(count)], number
@@ -141,30 +130,36 @@ def test_each_exercise_is_set_in_one_session():
 # Start here
 
 
-def test_start_here_lists_the_parts_and_notebooks_in_order():
-    text = prose(START).partition("\n## The map\n")[2].partition("\n## How")[0]
-    listed = re.findall(r"^### (.+)$|^- (\d\d) \[.+\]\((.+)\):", text, re.MULTILINE)
-    expected = []
-    for number, part in enumerate(MANIFEST["parts"][1:], 1):
-        expected.append((f"Part {number}: {part['title'][LANGUAGE]}", "", ""))
-        names = [entry["name"] for entry in part["notebooks"]]
-        expected += [("", name[:2], f"{name}.ipynb") for name in names]
-    assert listed == expected
+def numbers(words):
+    """The numbers in words such as `03, 08 and 10 to 12`."""
+    found = set()
+    for first, last in re.findall(r"(\d\d)(?: to (\d\d))?", words):
+        found |= {f"{n:02}" for n in range(int(first), int(last or first) + 1)}
+    return found
 
 
-def test_the_map_shows_what_each_notebook_says_that_it_needs():
-    (cell,) = (text_of(cell) for cell in code_cells(START) if "before = {" in text_of(cell))
-    names = {}
-    exec(cell, names)
-    said = {}
-    for path in NOTEBOOKS[1:]:
-        (line,) = (one for one in prose(load(path)).splitlines() if LINES["needs"] in one)
-        said[path.name[:2]] = re.findall(r"\]\((\d\d)_\w+\.ipynb\)", line)
-    drawn, needed = map(networkx.DiGraph, (names["before"], said))
-    assert drawn.nodes == needed.nodes
-    for one in drawn:
-        assert networkx.descendants(drawn, one) == networkx.descendants(needed, one), one
-    assert networkx.transitive_reduction(drawn).edges == drawn.edges  # no arrow too many
+def needing(need):
+    return {entry["name"][:2] for entry in COURSE if need in entry["needs"]}
+
+
+def test_start_here_says_what_each_notebook_needs():
+    text = prose(START)
+    (own,) = re.findall(r"Notebooks ([\d, to and]+) need only what", text)
+    assert numbers(own) == {e["name"][:2] for e in COURSE[1:] if not e["needs"]}
+    (numba, onnx, cxx, c) = re.search(
+        r"Numba is for (\d\d), .+? are for ([\d and]+)\. .+ C\+\+ in ([\d and,]+), "
+        r"one for C in ([\d, to and]+)\.",
+        text,
+    ).groups()
+    assert numbers(numba) == needing("numba")
+    assert numbers(onnx) == needing("onnx") | needing("others")
+    assert numbers(cxx) == needing("cxx")
+    assert numbers(c) >= needing("c")
+
+
+def test_core_and_further_are_what_start_here_says():
+    (core,) = re.findall(r"the core: ([\d, to and]+) \|", prose(START))
+    assert numbers(core) == {e["name"][:2] for e in COURSE[1:] if not e.get("further")}
 
 
 def machine_cells():

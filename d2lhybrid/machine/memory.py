@@ -1,0 +1,103 @@
+"""What lies between a processor and its memory: a model of a cache, and a hop through memory.
+
+    misses(range(1000))  # 63: a line of 64 bytes holds 16 numbers of 4 bytes
+    nanoseconds_a_hop(2**14)  # 1.9, in a piece of memory that the first cache holds
+
+Explained in notebook 20. To hop from each place to the next, which is only known then, is called
+pointer chasing; lmbench measures memory so (McVoy and Staelin, 1996).
+"""
+
+from collections.abc import Callable, Iterable
+from ctypes import c_ssize_t, c_void_p
+
+import numpy as np
+
+from ..d2l_book import Timer
+from ..toolchain import CompilerNotFound, load_library
+
+CHASE = """
+ptrdiff_t hop(const int *next, ptrdiff_t at, ptrdiff_t hops)
+{
+    for (ptrdiff_t i = 0; i < hops; i++)
+        at = next[at];
+    return at;
+}
+"""
+
+
+def in_c(
+    source: str, name: str, addresses: int, numbers: int, result: type | None = None
+) -> Callable | None:
+    """A function in C that takes addresses first and then whole numbers; None without compiler."""
+    try:
+        library = load_library("#include <stddef.h>\n" + source)
+    except CompilerNotFound:
+        return None
+    function = getattr(library, name)
+    types = [c_void_p] * addresses + [c_ssize_t] * numbers
+    function.argtypes, function.restype = types, result
+    return function
+
+
+class Cache:
+    """Counts hits and misses; keeps numbers of lines, and no data."""
+
+    def __init__(self, sets: int = 64, ways: int = 8, line: int = 64):
+        self.sets = [[] for _ in range(sets)]
+        self.ways, self.line = ways, line
+        self.hits = self.misses = 0
+
+    def read(self, address: int) -> None:
+        """Read the byte at an address: a hit or a miss."""
+        line = address // self.line
+        lines = self.sets[line % len(self.sets)]  # the last one used is last
+        if line in lines:
+            self.hits += 1
+            lines.remove(line)
+        else:
+            self.misses += 1
+            if len(lines) == self.ways:
+                lines.pop(0)
+        lines.append(line)
+
+
+def misses(places: Iterable[int], **size: int) -> int:
+    """How often numbers of 4 bytes at these places miss a cache of that size."""
+    cache = Cache(**size)
+    for i in places:  # counted in numbers
+        cache.read(4 * i)
+    return cache.misses
+
+
+def least(call: Callable[[], object], times: int = 5) -> float:
+    """The shortest time of several calls, in seconds: other programs only make it longer."""
+    timer = Timer()
+    for _ in range(times):
+        timer.start()
+        call()
+        timer.stop()
+    return min(timer.times)
+
+
+def in_one_circle(places: int) -> np.ndarray:
+    """An array that holds for each place the next one, on a random tour of all places."""
+    order = np.random.default_rng(17).permutation(np.arange(places, dtype=np.int32))
+    next_place = np.empty(places, dtype=np.int32)
+    next_place[order] = np.roll(order, -1)
+    return next_place
+
+
+def nanoseconds_a_hop(size: int, hops: int = 300_000) -> float:
+    """How long a hop takes in a piece of memory of so many bytes, a product of 64, 2s and 3s."""
+    hop, places = in_c(CHASE, "hop", 1, 2, c_ssize_t), size // 64
+    table = np.zeros(16 * places, dtype=np.int32)
+    table[::16] = 16 * in_one_circle(places)
+    address = table.ctypes.data
+    home = [hop(address, 0, places // part) == 0 for part in (1, 2, 3)]
+    assert home == [True, False, False], "more than one circle"
+    at, timer = 0, Timer()
+    for _ in range(3):
+        timer.start()
+        at = hop(address, at, hops)  # on from where it stands
+        timer.stop()
+    return min(timer.times) / hops * 1e9
