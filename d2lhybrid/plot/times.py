@@ -75,8 +75,8 @@ def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]], xlabel: 
         ax,
         f"{xlabel.capitalize()}: a dot in a row for each candidate, with the time beside it, in "
         "groups, on a logarithmic axis. The first dot of a group with verdicts is hollow, and a "
-        "dotted line leads from it through the rows of its group; the colours of the others are their "
-        f"verdicts. Shown: {', '.join(shown)}.",
+        "dotted line leads from it through the rows of its group; the colours of the others are "
+        f"their verdicts. Shown: {', '.join(shown)}.",
     )
 
 
