@@ -41,10 +41,8 @@ def page(titles):
     for path, title in titles.items():
         for section, term, sentence in definitions(json.loads(path.read_text("utf-8"))):
             link = f"[{title}: {section}](notebooks/{path.name}#{anchor(section)})"
-            # Where two notebooks differ in a capital letter, the first one's form stands.
-            known = next((one for one in found if one.lower() == term.lower()), term)
-            found.setdefault(known, []).append(f"{sentence} {link}\n")
-    entries = [f"## {term}\n\n" + "\n".join(found[term]) for term in sorted(found, key=str.lower)]
+            found[term] = f"## {term}\n\n{sentence} {link}\n"
+    entries = [found[term] for term in sorted(found, key=str.lower)]
     return "\n".join([INTRODUCTION, *entries])
 
 

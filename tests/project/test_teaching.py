@@ -4,6 +4,7 @@ import importlib.util
 import re
 import sys
 import sysconfig
+from collections import Counter
 
 import pytest
 from nbconvert.filters import markdown2html_mistune
@@ -62,6 +63,12 @@ def test_the_glossary_is_made_from_the_notebooks():
 )
 def test_a_term_comes_with_the_sentence_that_explains_it(paragraph, found):
     assert list(glossary.terms(paragraph)) == found
+
+
+def test_each_term_is_introduced_once():
+    found = [term for path in NOTEBOOKS for _, term, _ in glossary.definitions(load(path))]
+    times = Counter(map(str.lower, found))
+    assert [term for term in times if times[term] > 1] == []
 
 
 def test_the_glossary_takes_its_terms_from_the_sections():
