@@ -26,6 +26,7 @@ _NAMES = {
     "machine.caches": "cache_sizes measured_latencies",
     "machine.limits": "c_loop reading",
     "measure.agreement": "difference",
+    "measure.calls": "python_calls",
     "measure.candidates": "CandidateError own_process recipe repeated",
     "measure.comparison": "compare",
     "measure.measured_on": "available_cores",
@@ -44,6 +45,7 @@ _NAMES = {
     "plot.trees": "plot_tree",
     "side_by_side": "ask_frameworks framework_steps framework_ways missing_frameworks "
     "network_input network_target network_weights",
+    "side_by_side.behaviour": "CASES try_cases",
     "tables": "Column Table",
     "text.dataflow": "data_flow",
     "text.program": "as_text drop_unused_text fold_constants_text free_after_last_use inline "

@@ -65,6 +65,9 @@ from .machine.limits import (
 from .measure.agreement import (
     difference as difference,
 )
+from .measure.calls import (
+    python_calls as python_calls,
+)
 from .measure.candidates import (
     CandidateError as CandidateError,
     own_process as own_process,
@@ -136,6 +139,10 @@ from .side_by_side import (
     network_input as network_input,
     network_target as network_target,
     network_weights as network_weights,
+)
+from .side_by_side.behaviour import (
+    CASES as CASES,
+    try_cases as try_cases,
 )
 from .tables import (
     Column as Column,

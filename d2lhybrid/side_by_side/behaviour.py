@@ -1,6 +1,11 @@
-"""What becomes of Python in a function that a framework compiles? See notebook 17.
+"""What becomes of Python in a function that a framework compiles? See notebooks 07 and 13 to 17.
 
-This file is a program: each framework gets a process of its own, which runs it.
+A notebook about one framework tries these cases, and its own, with compilers of its choice.
+
+    table = try_cases("jax", CASES, {"jit": jax.jit})
+
+This file is also a program: for notebook 17 each framework gets a process of its own, which runs
+it.
 
     own_process(Path("behaviour.py"), build="behaviour", threads=1)
 
@@ -12,8 +17,9 @@ import os
 import random
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
@@ -31,6 +37,35 @@ def behaviour(framework: str) -> Callable[[], dict[str, dict[str, str]]]:
     return lambda: table
 
 
+def try_cases(
+    framework: str,
+    cases: dict[str, Callable],
+    compilers: dict[str, Callable],
+    *,
+    plain: Callable = lambda case: case,
+    before: Callable[[int], Any] = lambda number: None,
+) -> dict[str, dict[str, str]]:
+    """Try cases with compilers of a framework, which has been imported: is the result still right?
+
+    `cases` maps labels to functions of one array, `compilers` labels to functions that compile a
+    case. Each case is called on four arrays of three or four numbers, and all that a call does is
+    compared: its result or exception, what it prints, counts and keeps, and its argument.
+
+    What is called plainly is `plain(case)`. `before` is called before each call, with a number,
+    the same for the plain and the compiled one: seed there what is random.
+
+    Returns a table: case -> compiler -> "right", "silently wrong" or "error".
+    """
+    use(replace(TOOLS[framework](import_module(framework)), before=before))
+    with muted():
+        return {
+            label: {
+                name: outcome(case, compiler, plain(case)) for name, compiler in compilers.items()
+            }
+            for label, case in cases.items()
+        }
+
+
 # The frameworks -------------------------------------------------------------------------------
 
 
@@ -43,6 +78,7 @@ class Tools:
     sum: Callable
     dice: Callable  # a random number, to be added to the argument
     compilers: dict[str, Callable]  # label -> a function that compiles a function
+    before: Callable = lambda number: None  # called before each call
 
 
 def mxnet_tools(mxnet):
@@ -107,12 +143,16 @@ def paddle_tools(paddle):
 def jax_tools(jax):
     import numpy
 
-    def dice(x):  # JAX throws no dice without a key, and the key has to come from somewhere
+    def dice(x):  # JAX has no random number without a key, and that has to come from somewhere
         return jax.random.uniform(jax.random.key(random.getrandbits(30)), [1])
+
+    def read_array(x):
+        jax.effects_barrier()  # what `jax.debug.print` prints comes later, unless one waits
+        return numpy.asarray(x)
 
     return Tools(
         array=jax.numpy.array,
-        numpy=numpy.asarray,
+        numpy=read_array,
         sum=jax.numpy.sum,
         dice=dice,
         compilers={"jax.jit": jax.jit},
@@ -244,8 +284,7 @@ INPUTS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [-1.0, -2.0, -3.0], [1.0, 2.0, 3.0, 
 
 def outcomes(tools: Tools) -> dict[str, dict[str, str]]:
     """The table: compiler -> case -> outcome."""
-    global its
-    its = tools
+    use(tools)
     with muted():
         return {
             label: {case: outcome(function, compiler) for case, function in CASES.items()}
@@ -253,7 +292,13 @@ def outcomes(tools: Tools) -> dict[str, dict[str, str]]:
         }
 
 
-def outcome(function, compiler):
+def use(tools):
+    """From now on the cases use these tools."""
+    global its
+    its = tools
+
+
+def outcome(function, compiler, plain=None):
     """Does the compiled function do what the plain one does?
 
     It is an error only if every call that went wrong has raised one. If an exception is what
@@ -264,7 +309,7 @@ def outcome(function, compiler):
     except Exception:  # most compile only at the first call
         return "error"
     watch = watch_dice if function is throws_its_dice else watch_calls
-    pairs = zip(watch(compiled), watch(function), strict=True)
+    pairs = zip(watch(compiled), watch(plain or function), strict=True)
     wrong = [call for call, plain in pairs if difference(call, plain)]
     if not wrong:
         return "right"
@@ -288,6 +333,7 @@ def watch_dice(program):
 def observe(program, number, values):
     """All that one call does: result or error, text, counter, argument, what it keeps."""
     random.seed(number)  # chance, too, is to be the same for all
+    its.before(number)
     factors[0] = 10.0 * number
     counted, had = counters["calls"], len(kept)
     x, result, raised = its.array(values), None, ""

@@ -1,12 +1,11 @@
 """What is asked of a framework's ways in addition to their times: a program, like the others."""
 
-import sys
 import time
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
-from d2lhybrid import synchronize
+from d2lhybrid import python_calls, synchronize
 from d2lhybrid.measure.candidates import in_words
 from d2lhybrid.side_by_side.behaviour import TOOLS, behaviour
 
@@ -32,9 +31,7 @@ def answers(module, ways, steps, folder, weights, x, target, rate):
         with noted(label, found["failures"]):
             built = getattr(programs, name)(weights, x[:1])
             call = getattr(built, "function", built)  # of one that repeats in C, a round
-            for _ in range(3):
-                call()  # so that everything is compiled
-            found["python_calls"][label] = python_calls(call)
+            found["python_calls"][label] = python_calls(call)  # now everything is compiled
             found["cores"][label] = cores(call)
             found["waits"][label] = waits(call)
     for label, name in steps.items():
@@ -59,23 +56,6 @@ def noted(label, failures):
         yield
     except Exception as error:
         failures[label] = in_words(error).partition("\n")[0]
-
-
-def python_calls(function):
-    """How many functions of Python are called by one call, the function itself among them."""
-    count = 0
-
-    def note(frame, event, _):
-        nonlocal count
-        count += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        function()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def cores(function):

@@ -117,3 +117,21 @@ def test_an_error_does_not_excuse_what_went_wrong_before_it():
         return lambda x: refuses(x) if len(x) > 3 else numpy.zeros(3)
 
     assert outcomes(compiled)["an if on the data"] == "silently wrong"
+
+
+def test_cases_of_ones_own_with_another_plain_call_and_seeds(monkeypatch):
+    monkeypatch.setitem(behaviour.TOOLS, "numpy", lambda module: TOOLS)
+    cases = {
+        "with a guest": lambda guest, x: guest(x) * 2,
+        "random": lambda guest, x: x + numpy.random.rand(),
+    }
+    compilers = {
+        "same": lambda case: lambda x: case(numpy.array, x),
+        "other": lambda case: lambda x: case(numpy.array, x) + 1,
+        "none": refuses,
+    }
+    table = behaviour.try_cases(
+        "numpy", cases, compilers, plain=compilers["same"], before=numpy.random.seed
+    )
+    row = {"same": "right", "other": "silently wrong", "none": "error"}
+    assert table == dict.fromkeys(cases, row)
