@@ -276,6 +276,7 @@ CASES = {
     "a variable of one branch": one_branch,
     "keeps its argument": keeps,
 }
+"""The functions that are tried: what one does -> the function, of one argument."""
 # The example, other numbers, negative ones, another shape.
 INPUTS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [-1.0, -2.0, -3.0], [1.0, 2.0, 3.0, 4.0]]
 

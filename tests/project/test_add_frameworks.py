@@ -109,14 +109,15 @@ def with_a_framework(copy):
 
 
 TWO, ALL = ["mxnet", "jax"], ["mxnet", "tensorflow", "paddle", "jax"]
+IN_ORDER = ["jax", "tensorflow", "mxnet", "paddle"]  # of the notebooks
 
 
 @pytest.mark.parametrize(
     ("arguments", "needed", "run"),
     [
-        ([], ALL, []),
-        (["-x"], ALL, ["-x"]),
-        (["notebooks"], ALL, ["notebooks"]),
+        ([], IN_ORDER, []),
+        (["-x"], IN_ORDER, ["-x"]),
+        (["notebooks"], IN_ORDER, ["notebooks"]),
         (["--part", "{last}", "-x"], TWO, ["notebooks/99_last.ipynb", "-x"]),
         (["--part={last}"], TWO, ["notebooks/99_last.ipynb"]),
         (["notebooks/99_last.ipynb::Cell 3"], TWO, ["notebooks/99_last.ipynb::Cell 3"]),

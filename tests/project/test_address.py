@@ -51,7 +51,7 @@ def test_a_notebook_that_cannot_be_read_stops_a_change_of_address_before_it_begi
     good = notebook.read_bytes()
     notebook.write_bytes(damage)
     before = files_in(copy)
-    with pytest.raises(SystemExit, match=r"04_torch.* can't be read.*nothing was changed"):
+    with pytest.raises(SystemExit, match=r"05_torch.* can't be read.*nothing was changed"):
         load_course(copy).authoring.address("ada/course")
     assert files_in(copy) == before
     notebook.write_bytes(good)
