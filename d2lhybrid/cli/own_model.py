@@ -21,7 +21,7 @@ from ..tables import Column, seconds, text_table
 from .advice import CHEAP, advice
 
 LAUNCHES = 9  # the fewest for which the interval leaves out the fastest and the slowest launch
-EXTRA = 18  # more of them where the machine is so busy that the interval is wide
+EXTRA = 27  # more of them where the machine is so busy that the interval is wide
 EXAMPLE = Path(__file__).with_name("example.py")
 RULE = (
     "every `def` at the top level of the file builds one candidate, unless it has parameters or "

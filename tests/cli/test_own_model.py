@@ -174,7 +174,7 @@ def test_by_default_there_are_launches_enough(mine, monkeypatch):
 
     monkeypatch.setattr("d2lhybrid.cli.own_model.compare", compare)
     compare_file(mine(TWO), print)
-    usual = {"launches": 9, "min_launches": 6, "extra_launches": 18, "time_limit": 4.5}
+    usual = {"launches": 9, "min_launches": 6, "extra_launches": 27, "time_limit": 4.5}
     assert asked == usual | {"labels": ["slow", "quick"]}
     many = "".join(f"def f{i}(): ...\n" for i in range(20))
     compare_file(mine(many), print, check=False)
