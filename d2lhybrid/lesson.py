@@ -12,7 +12,6 @@ not yet
 import io
 import logging
 import math
-import sys
 import textwrap
 import traceback
 import warnings
@@ -111,20 +110,6 @@ def plain(value):
     if isinstance(value, (Fraction, Decimal)):
         return float(value)
     return value.casefold() if isinstance(value, str) else value
-
-
-def calls_made(function: Callable, *arguments: Any) -> list[str]:
-    """The names of all functions of Python that a call calls, in order; it is the first itself."""
-    calls = []
-
-    def note(frame, event, argument):
-        if event == "call":
-            calls.append(frame.f_code.co_name)
-
-    sys.setprofile(note)
-    function(*arguments)
-    sys.setprofile(None)
-    return calls
 
 
 def needs(there: Any, what: str) -> bool:

@@ -79,6 +79,7 @@ class Tools:
     dice: Callable  # a random number, to be added to the argument
     compilers: dict[str, Callable]  # label -> a function that compiles a function
     before: Callable = lambda number: None  # called before each call
+    symbols: tuple[type, ...] = ()  # types without numbers, which must not be asked for them
 
 
 def mxnet_tools(mxnet):
@@ -137,6 +138,7 @@ def paddle_tools(paddle):
             "Paddle, bytecode": partial(paddle.jit.to_static, full_graph=False),
             "Paddle, source": partial(paddle.jit.to_static, full_graph=True),
         },
+        symbols=(paddle.pir.Value,),  # asked when its program is gone, it may end the process
     )
 
 
@@ -336,7 +338,8 @@ def observe(program, number, values):
     random.seed(number)  # chance, too, is to be the same for all
     its.before(number)
     factors[0] = 10.0 * number
-    counted, had = counters["calls"], len(kept)
+    kept.clear()  # Paddle's reader of bytecode looks into what an earlier program has left
+    counted = counters["calls"]
     x, result, raised = its.array(values), None, ""
     with redirect_stdout(StringIO()) as text:
         try:
@@ -349,12 +352,14 @@ def observe(program, number, values):
         "printed": text.getvalue(),
         "counted": counters["calls"] - counted,
         "argument": read(x),
-        "kept": [read(one) for one in kept[had:]],
+        "kept": [read(one) for one in kept],
     }
 
 
 def read(value):
     """The numbers of an array; for what has none, such as a symbol, the name of its type."""
+    if isinstance(value, its.symbols):
+        return type(value).__name__
     try:
         return its.numpy(value)
     except Exception:
