@@ -18,7 +18,7 @@ special:
                         it, all have
 
 This module asks them of every framework that is loaded, and loads none itself, except in
-`import_framework`, and NumPy in `to_numpy`. Used in notebooks 05 to 13.
+`import_framework`, and NumPy in `to_numpy`. Used in notebooks 05 to 16.
 """
 
 import os

@@ -1,6 +1,6 @@
 """What this machine is like: the caches that it reports, and how long common things take.
 
-Explained in notebook 20, "Hardware". lmbench measures latencies professionally (McVoy and Staelin,
+Explained in notebook 22. lmbench measures latencies professionally (McVoy and Staelin,
 "lmbench: portable tools for performance analysis", USENIX 1996).
 """
 

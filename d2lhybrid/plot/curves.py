@@ -1,6 +1,6 @@
 """Pictures of what changes with the size of the data, or with the steps of training.
 
-Explained in notebooks 20 and 24.
+Explained in notebooks 20 and 25.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

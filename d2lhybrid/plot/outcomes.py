@@ -1,6 +1,6 @@
 """Pictures with a row for each thing that was tried: outcomes as cells, measures as dots.
 
-Explained in notebooks 07, 08 and 24; statistics calls the dots a Cleveland dot plot.
+Explained in notebooks 07, 08 and 25; statistics calls the dots a Cleveland dot plot.
 """
 
 from collections.abc import Collection, Iterable, Sequence

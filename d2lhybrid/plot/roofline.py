@@ -1,6 +1,6 @@
 """The picture of what a machine can do at most, and how close a program comes.
 
-Explained in notebook 20. Williams, Waterman and Patterson, "Roofline: an insightful visual
+Explained in notebook 21. Williams, Waterman and Patterson, "Roofline: an insightful visual
 performance model for multicore architectures", Communications of the ACM, 2009.
 """
 

@@ -1,6 +1,6 @@
 """Devices made of processes: a world of several Pythons, which run functions of a notebook.
 
-Explained in notebooks 23 and 24. A process shares nothing with the others, as a second machine
+Explained in notebooks 23 to 26. A process shares nothing with the others, as a second machine
 wouldn't: what one has, others have only if it is sent.
 
     world = World(4)
