@@ -1,10 +1,13 @@
 """What a comparison means for a person who has to choose, in a sentence."""
 
+from math import ceil
+
 from ..measure.results import Comparison, Result, Speedup
 from ..measure.show import SLOWED
 from ..verdicts import FASTER, UNCLEAR
 
 CHEAP = 1e-3  # seconds: a price that every function has which returns another one
+MORE = 4  # times as much, for an interval half as wide
 CLOSE = 1.05  # for most people, a speed-up below this makes no difference
 
 
@@ -63,8 +66,9 @@ def _unclear(result, comparison):
     if not comparison.complete:
         return f"{cannot_tell}: it was interrupted, so let it run to its end."
     if not speedup.is_known:
-        return f"{cannot_tell}: give it more launches (--launches)."
-    if not calls and (low > smallest or high < 1 / smallest):
+        return f"{cannot_tell}: {_more_launches(comparison)}."
+    is_noise = low > smallest or high < 1 / smallest
+    if not calls and is_noise and high * (1 + comparison.noise_floor) > CLOSE:
         floor = f"{base} differs from itself by {comparison.noise_floor:.0%}"
         return f"{cannot_tell}: it seems {seen}, but {floor}. {_quieter(comparison)}"
     if high <= CLOSE and low >= 1 / CLOSE:
@@ -85,11 +89,15 @@ def _quieter(comparison):
 def _more(result, comparison):
     """Of what to measure more, so that the interval becomes narrower."""
     if comparison.calls is not None:  # a launch measures the building once, however long it takes
-        return "give it more launches (--launches)"
+        return _more_launches(comparison)
     between, within = result.scatter_between, result.scatter_within
     if between is not None and between > 2 * within:
-        return "its launches differ, so give it more of them (--launches)"
-    return "give it more time (--time-limit)"
+        return f"its launches differ, so {_more_launches(comparison)}"
+    return f"give it more time (--time-limit {ceil(MORE * comparison.took)})"
+
+
+def _more_launches(comparison):
+    return f"give it more launches (--launches {MORE * len(comparison.launches)})"
 
 
 def _disturbed(comparison):

@@ -48,7 +48,10 @@ def add_command(commands):
     compare.add_argument("file", type=Path, nargs="?", help="a Python file, see --example")
     compare.add_argument("--example", action="store_true", help="print such a file, for PyTorch")
     compare.add_argument(
-        "--calls", type=size, metavar="N", help="judge building and N calls together"
+        "--calls",
+        type=size,
+        metavar="N",
+        help="judge building and N calls together, computed from the price and the time of a call",
     )
     compare.add_argument(
         "--launches",

@@ -28,7 +28,10 @@ EPSILON = {
 QUANTISED = 2**-7  # the same of whole numbers with 8 bits and a common scale
 
 ADVICE = "check=False compares their times all the same"
-SAME_DRAWS = "if they draw random numbers, let them return None, and only times are compared"
+SAME_DRAWS = (
+    "if they draw random numbers, as dropout does, turn that off (`eval()`), or let them return "
+    "None: then only times are compared"
+)
 WORTH_A_TRY = 0.1  # a tolerance above this would let nearly everything pass
 PARTS = 100  # of a result, that are asked for gradients
 PIECE = 2**16  # numbers compared at once: large results would take many times their memory

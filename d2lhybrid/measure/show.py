@@ -132,8 +132,8 @@ def remarks(c):
     if waiting := c.machine.get("waiting"):
         yield f"note: idle threads wait as set by {waiting}"
     if c.machine.get("is_busy"):
-        load, cores = c.machine["load"][0], c.machine["cores"]
-        yield f"note: the machine was busy when this began: load {load:.1f} on {cores} cores"
+        load = c.machine["load"][0]
+        yield f"note: the machine was busy when this began: load {load:.1f}"
     worst = min(c.values(), key=lambda r: r.independent_rounds)
     if len(c.launches) == 1 and worst.independent_rounds < c.rounds:
         yield (

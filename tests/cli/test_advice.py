@@ -19,9 +19,9 @@ def now_and_then_slow(seconds):
     return Timing(times, (seconds,) * 200, calls=1, warmup=())
 
 
-def noisy(i):
-    """A timing of 1 s a call, of whose two blocks one takes thrice as long, now this, now that."""
-    blocks = [(factor,) * 6 for factor in (3**0.5, 3**-0.5)]
+def noisy(i, ratio=3):
+    """A timing of 1 s a call; one of its blocks takes `ratio` times as long, now this, now that."""
+    blocks = [(factor,) * 6 for factor in (ratio**0.5, ratio**-0.5)]
     return Timing(*blocks[:: 1 if i % 2 else -1], calls=1, warmup=())
 
 
@@ -61,14 +61,14 @@ def with_prices(prices, calls=None):
         (
             of(b=UNCLEAR),
             "This run cannot tell whether b is faster than a (0.90 to 1.10 times as fast): "
-            "its launches differ, so give it more of them (--launches).",
+            "its launches differ, so give it more launches (--launches 36).",
         ),
         (
             of(b=UNCLEAR, c=SLOWER, d=UNCLEAR),
             "This run cannot tell whether b is faster than a (0.50 to 1.50 times as fast): "
-            "give it more time (--time-limit).\n"
+            "give it more time (--time-limit 4).\n"
             "This run cannot tell whether d is faster than a (0.50 to 1.50 times as fast): "
-            "give it more time (--time-limit).",
+            "give it more time (--time-limit 4).",
         ),
         (
             of(b=FASTER[:2], complete=False),
@@ -77,7 +77,8 @@ def with_prices(prices, calls=None):
         ),
         (
             with_prices([50.0, 60.0]),  # too few launches: nothing is known
-            "This run cannot tell whether b is faster than a: give it more launches (--launches).",
+            "This run cannot tell whether b is faster than a: "
+            "give it more launches (--launches 8).",
         ),
         (
             of(b=[0.97, 0.98, 0.98, 0.99, 0.99, 1.0, 1.0, 1.02, 1.03]),
@@ -91,6 +92,10 @@ def with_prices(prices, calls=None):
             launched([{"a": noisy(i), "b": steady(1 / s)} for i, s in enumerate(FASTER)]),
             "This run cannot tell whether b is faster than a: it seems 1.80 to 2.20 times as "
             "fast, but a differs from itself by 200%. Try it again when the machine is quieter.",
+        ),
+        (  # slower than the noise floor tells, but surely not faster
+            launched([{"a": noisy(i, 1.12), "b": steady(1.1)} for i in range(9)]),
+            "Stay with a: b is not faster (0.91 to 0.91 times as fast).",
         ),
         (
             launched([{"a": steady(1.0), "b": among_others(0.5)}] * 9),
@@ -136,7 +141,7 @@ def with_prices(prices, calls=None):
         (
             with_prices([40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0], calls=50),
             "This run cannot tell whether b is faster than a for 50 calls "
-            "(0.91 to 1.11 times as fast): give it more launches (--launches). "
+            "(0.91 to 1.11 times as fast): give it more launches (--launches 36). "
             "But a call of b is 2.00 times as fast as with a (2.00 to 2.00), "
             "and building it pays after about 50 calls (40 to 60).",
         ),
