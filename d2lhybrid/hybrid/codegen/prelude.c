@@ -43,7 +43,7 @@ static void add_dots(ptrdiff_t k, ptrdiff_t stride, ptrdiff_t m, const float *re
     }
 }
 
-/* From here to `dots`: products for several rows at once. Notebook 20 explains them.
+/* From here to `dots`: products for several rows at once. Notebook 21 explains them.
 
    A vector holds `lanes` numbers, as many as the processor computes with in one
    step. It has places for 32 vectors, its registers, or for 16, and the sums of a

@@ -1,0 +1,85 @@
+"""What results/ holds, and the figures that README takes from there."""
+
+import json
+
+import pytest
+from notebook_rules import ROOT
+
+from d2lhybrid.measure.timing import Timing
+from tools.results import FIELDS, RESULTS, summary
+
+FILES = sorted(RESULTS.glob("*.json"))
+README = (ROOT / "README.md").read_text("utf-8")
+VERDICTS = {"faster", "slower", "as good as equal", "no clear difference"}
+ROWS = {  # README's words -> the way in the results
+    "JAX, `jit`": "JAX, jit",
+    "the compiler that you write in notebook 12": "our compiler, hybridize",
+    "PyTorch, TorchScript": "PyTorch, TorchScript",
+    "PyTorch, `torch.compile`": "PyTorch, torch.compile",
+    "PaddlePaddle, `to_static`": "Paddle, from source",
+}
+
+
+def load(name):
+    return json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+
+
+def in_digits(number):
+    return f"{number:.3g}" if number >= 1 else f"{number:.2f}"
+
+
+def test_readmes_figures_are_those_of_a_stored_result():
+    stored = load("epyc_avx512_4_cores_frameworks")
+    for words, way in ROWS.items():
+        one = stored["sizes"]["1"][way]
+        speedup, low, high = map(in_digits, (one["speedup"], one["low"], one["high"]))
+        assert f"| {words} | {speedup} | {low} to {high} |" in README
+    assert stored["machine"]["date"].startswith("2026-11-23")
+    assert "23 November 2026" in README
+    assert stored["machine"]["processor"] in README
+    assert stored["launches"] == 11
+    many = load("epyc_avx512_4_cores_batches")["sizes"]["1024"]
+    assert {many[way]["verdict"] for way in ("TorchScript", "torch.compile")} == {
+        "no clear difference"
+    }
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_result_says_where_it_was_made_and_is_whole(path):
+    stored = json.loads(path.read_text("utf-8"))
+    assert {"date", "system", "processor", "threads", "versions"} <= {*stored["machine"]}
+    assert path.stat().st_size < 30_000
+    for ways in stored["sizes"].values():
+        for one in ways.values():
+            assert {*one} == {"over", *FIELDS}
+            assert one["over"] in ways
+            assert one["verdict"] in VERDICTS
+            assert one["median"] > 0
+            assert one["low"] <= one["speedup"] <= one["high"]
+
+
+def test_there_are_results_of_three_runs():
+    assert len(FILES) >= 3
+
+
+def test_a_summary_compares_with_the_eager_way_of_the_same_framework():
+    times = {"PyTorch, eager": 4.0, "JAX, eager": 8.0, "JAX, jit": 2.0, "NumPy": 1.0}
+    timings = {k: vars(Timing((t,) * 9, (t,) * 9, 1, ())) for k, t in times.items()}
+    machine = {"date": "2026-11-23", "load": [1.0, 1.0], "notes": []}
+    comparison = {
+        "baseline": "PyTorch, eager",
+        "launches": [timings],
+        "min_effect": 0.01,
+        "took": 1.0,
+        "complete": True,
+        "machine": machine,
+    }
+    made = summary({"comparison": comparison})
+    assert made["machine"] == {"date": "2026-11-23"}
+    speedups = {k: (v["over"], v["speedup"]) for k, v in made["sizes"]["1"].items()}
+    assert speedups == {
+        "PyTorch, eager": ("PyTorch, eager", 1.0),
+        "JAX, eager": ("PyTorch, eager", 0.5),
+        "JAX, jit": ("JAX, eager", 4.0),
+        "NumPy": ("PyTorch, eager", 4.0),
+    }

@@ -1,0 +1,54 @@
+"""results/: what `bench --json` measured on some machines, each in a few kilobytes.
+
+`python -m tools.results FILE NAME` makes results/NAME.json of a file that
+`python -m d2lhybrid bench --frameworks --launches 11 --json FILE`, or `--batch 1 64`, has written.
+"""
+
+import json
+import sys
+from math import isfinite
+from pathlib import Path
+
+from d2lhybrid.measure.results import Comparison
+
+from .files import ROOT, write
+
+RESULTS = ROOT / "results"
+FIELDS = ["speedup", "low", "high", "verdict", "median", "price", "break_even"]
+
+
+def summary(data):
+    """Of what --json wrote the machine, and for each size and way to run the network what follows.
+
+    {"machine": {...}, "launches": 11, "sizes": {"1": {way: {"over": its baseline, "speedup": ...,
+    "low": ..., "high": ..., "verdict": ..., "median": seconds, "price": seconds, "break_even":
+    calls}}}}. Each way is compared with the eager one of its framework, or with the baseline.
+    """
+    one_size = [(1, data["comparison"])] if "comparison" in data else []
+    sizes = one_size or data["sweep"]["comparisons"]
+    found = {str(size): ways(Comparison.from_dict(one)) for size, one in sizes}
+    first = sizes[0][1]
+    machine = {k: v for k, v in first["machine"].items() if k not in ("load", "notes")}
+    return {"machine": machine, "launches": len(first["launches"]), "sizes": found}
+
+
+def ways(comparison):
+    """label -> what follows; null for what is not known."""
+    found = {}
+    for label in comparison:
+        own_eager = f"{label.partition(', ')[0]}, eager"
+        has_own = own_eager in comparison and label != own_eager
+        base = own_eager if has_own else comparison.baseline
+        result = comparison[label] if label == base else comparison.among([base, label])[label]
+        values = {name: getattr(result, name) for name in FIELDS}
+        numbers = {k: v for k, v in values.items() if isinstance(v, float)}
+        values |= {k: float(f"{v:.5g}") if isfinite(v) else None for k, v in numbers.items()}
+        found[label] = {"over": base} | values
+    return found
+
+
+if __name__ == "__main__":
+    file, name = sys.argv[1:]
+    text = json.dumps(summary(json.loads(Path(file).read_text("utf-8"))), indent=1)
+    RESULTS.mkdir(exist_ok=True)
+    write(RESULTS / f"{name}.json", f"{text}\n".encode())
