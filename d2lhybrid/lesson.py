@@ -59,9 +59,9 @@ def check(answer: Any, truth: Any, by: Callable[[Any], Any] = lambda answer: ans
 
     Prints `not yet` for an `answer` that is or holds `...`, `right` if `by(answer)` is the same
     as `truth`, and otherwise what it is instead, without giving the truth away. A tuple is the
-    same as a list, a tensor or an array the same as its numbers; capitals and blanks of a string
-    do not count, nor does the last digit of a float. An error in `by(answer)` is printed, too,
-    not raised: Run All goes on.
+    same as a list, a tensor or an array the same as its numbers; capitals and double blanks of
+    a string do not count, nor does the last digit of a float. An error in `by(answer)` is printed,
+    too, not raised: Run All goes on.
     """
     try:
         if is_open(answer) or is_open(value := by(answer)):

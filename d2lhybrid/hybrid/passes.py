@@ -9,7 +9,8 @@
         return v3
 
 2 * b was folded, a + 1 is shared, and mul is fused into add, so it has no line of its own.
-Each goes through the nodes in the order of computing. To repeat a pass changes nothing more.
+Right after a pass, the same one changes nothing more. Their order counts: the first three make the
+nodes anew, without the marks of the last two.
 Explained in notebook 04; torch.fx has passes, too, and LLVM's are the best known.
 """
 
@@ -22,7 +23,7 @@ LARGEST_KERNEL = 30  # operations: a person can still read it, and a C compiler 
 
 
 def optimise(graph: Graph) -> Graph:
-    """All passes, in the order in which each profits from those before."""
+    """All passes, in an order in which each profits from those before, and keeps their marks."""
     for change in (fold_constants, share_common, drop_unused, fuse, plan_memory):
         graph = change(graph)
     return graph
@@ -67,7 +68,8 @@ def drop_unused(graph):
 def fuse(graph):
     """Let each operation that is read only once, element by element, be computed by its reader.
 
-    A fused value is never stored. A linear layer is fused with the elementwise work after it.
+    A fused value is never stored. A linear layer is fused with the elementwise work after it. A
+    kernel has one shape, at most one operation that computes by rows, and at most LARGEST_KERNEL.
     """
     together, fused = {}, set()  # together: node -> the nodes computed along with it
     for node in graph.nodes:

@@ -1,14 +1,14 @@
 """Is it faster, and is that sure? Notebook 06 builds a small version of what is here.
 
-Read these first, in this order:
+Of the spine, in this order:
 
 timing        taking times: of building, of the first calls, of blocks, round by round
-launch        all candidates started together, and the line that shows how far it is
-statistics    the interval of a median ratio; the verdict; what all calls together take
+statistics    the interval of a median ratio; what all calls together take
 comparison    `compare`
 
 The rest:
 
+launch        all candidates started together, and the line that shows how far it is
 results       what follows from the times: a `Result` for each candidate, together a `Comparison`
 show          a `Comparison` as tables, in text and in a notebook
 sweeps        `sweep`: the same for several sizes, and where the faster one changes

@@ -1,4 +1,5 @@
-"""Which candidate is faster here, and is that sure? `compare` measures; a `Comparison` answers.
+"""Which candidate is faster here, and is that sure? `compare` measures; a `Comparison`,
+in results.py, answers.
 
     result = compare({"eager": net, "TorchScript": recipe(lambda: torch.jit.script(net))}, x)
     result["TorchScript"].verdict  # 'faster'
@@ -71,8 +72,8 @@ def compare(
         launches: How often all candidates are started. With several launches the interval says
             what holds for the candidates, and not only for the processes of one launch. It takes
             6 or more, depending on the number of candidates.
-        min_launches: After so many no further one begins once the time limit is over. By default
-            it may not be over before all launches.
+        min_launches: After so many no further one begins once the time limit is over; by default
+            after all of them.
         extra_launches: So many more are made if an interval is wider than by the factor WIDE after
             all launches, as long as a further one ends before PATIENCE seconds are over. Whether
             the interval holds 1 does not matter, and it is asked once: to go on until the answer

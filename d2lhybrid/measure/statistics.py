@@ -52,7 +52,10 @@ def rank(n: int, error: float = ERROR) -> int:
 
 
 def interval(values: Sequence[float], error: float = ERROR) -> Interval:
-    """The median of values, in the order of measuring, and its interval: (low, median, high)."""
+    """The median of values, in the order of measuring, and its interval: (low, median, high).
+
+    `error` is how often the interval may miss the median. Too few values give -inf and inf.
+    """
     ordered = sorted(values)
     n, worth = len(values), effective_size(values)
     if worth < n and worth < FEW:

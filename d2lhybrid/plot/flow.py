@@ -1,6 +1,6 @@
 """Pictures of programs: who feeds whom, and what a program becomes, step by step.
 
-Explained in notebooks 01, 02 and 04. To draw a graph in layers is Sugiyama's method; the program
+Used in notebooks 01, 02, 04 and 05. To draw a graph in layers is Sugiyama's method; the program
 `dot` of Graphviz has it in full.
 """
 

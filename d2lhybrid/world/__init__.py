@@ -1,4 +1,4 @@
-"""Processes as devices: they run functions of a notebook, and share nothing. See 18 and 19.
+"""Processes as devices: they run functions of a notebook, and share nothing. See 23 to 26.
 
 world        starts the processes, asks them, ends them
 comm         how a process speaks with the others: messages from rank to rank
