@@ -114,8 +114,8 @@ def test_the_teaching_plan_names_sections_that_exist(title):
 
 def test_what_the_teaching_plan_names_elsewhere_exists():
     verdicts = {"faster", "slower", "as good as equal", "no clear difference", "ready", "not ready"}
-    menus = {"Run All", "Kernel", "Edit", "Clear all outputs"}
-    menus |= {"Restart Kernel and Run up to Selected Cell", "View", "Appearance", "Settings"}
+    menus = {"Run All", "Run All Above Selected Cell", "Kernel", "Edit", "Clear all outputs"}
+    menus |= {"Restart Kernel and Run up to Selected Cell", "Run", "View", "Appearance", "Settings"}
     menus |= {"Presentation Mode", "Theme", "Increase Code Font Size"}
     text = re.sub(r"```.*?```", "", TEACHING, flags=re.DOTALL)
     text = re.sub(r"`[^`]*`", lambda code: code[0] if f"*{code[0]}*" in text else "", text)
