@@ -43,6 +43,7 @@ FLOORS = {
             "run_notebooks",
             "results",
         },
+        {"commands"},
     ],
 }
 FLOOR = {

@@ -1,0 +1,42 @@
+"""The words that course.py knows, and which function each of them calls."""
+
+import argparse
+import inspect
+
+from . import api, authoring, checking, environment, glossary, reading, teaching
+
+
+def run_command(words, about):
+    """Do what the words on the command line say. Returns an exit status, or None for success."""
+    parser = argparse.ArgumentParser(prog="course.py", description=about)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name, function):
+        about = inspect.getdoc(function)
+        one = commands.add_parser(name, help=about.split("\n\n")[0], description=about)
+        one.allow_abbrev = False  # what is not ours goes to pytest as it is
+        one.set_defaults(function=function)
+        return one.add_argument
+
+    command("read", reading.read)
+    command("check", checking.check)("--part", metavar="N", help="only the notebooks of part N")
+    command("frameworks", environment.frameworks)("names", nargs="*")
+    command("slides", teaching.slides)("notebooks", nargs="*")
+    add = command("handout", teaching.handout)
+    add("notebooks", nargs="*")
+    add("--solutions", action="store_true", help="keep the solutions")
+    add("--html", action="store_true", help="make web pages, with outputs")
+    add = command("refresh", authoring.refresh)
+    add("notebooks", nargs="*")
+    add("--busy", action="store_true", help="store outputs of a busy machine, too")
+    command("contents", authoring.contents)
+    command("glossary", glossary.write_page)
+    command("api", api.write_page)
+    command("address", authoring.address)("new", metavar="OWNER/NAME")
+
+    arguments, others = parser.parse_known_args(words or ["--help"])
+    if arguments.function is checking.check:
+        arguments.pytest = others
+    elif others:
+        parser.error(f"there is no {' '.join(others)} here")
+    return arguments.function(**{k: v for k, v in vars(arguments).items() if k != "function"})
