@@ -79,7 +79,7 @@ def test_contributing_says_where_each_module_is_explained():
 
 
 def test_the_documentation_shows_commands_that_exist():
-    source = (ROOT / "course.py").read_text("utf-8")
+    source = (ROOT / "tools" / "commands.py").read_text("utf-8")
     commands = re.findall(r'command\("(\w+)"', source)
     for text in (README, INSTALL, COMPARE, CONTRIBUTING):
         assert set(re.findall(r"course\.py (\w+)", text)) <= set(commands)
