@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 # with a `#pragma omp simd`, for which -fopenmp-simd is needed. With -ffp-contract=off a product and
 # a sum stay two operations that round twice; else x * x - x * x might not be 0.
 FLAGS = ["-std=c99", "-O3", "-fopenmp-simd", "-ffp-contract=off"]
-SHARED = ["-shared", "-fPIC"]  # a library, which may be loaded anywhere in memory
 
 
 class CompilerNotFound(RuntimeError):
@@ -83,7 +82,7 @@ def load_library(source: str) -> ctypes.CDLL:
         with TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as folder:
             code, library = Path(folder, "forward.c"), Path(folder, "forward.so")
             code.write_text(source)
-            run_compiler(*compiler_flags(), *SHARED, "-o", library, code, "-lm")
+            run_compiler(*compiler_flags(), "-shared", "-fPIC", "-o", library, code, "-lm")
             return ctypes.CDLL(str(library))
     except OSError as error:
         raise CompilationFailed(

@@ -25,9 +25,10 @@ def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Axes:
     Time runs downwards. Inputs are round, operations square, each with the name that the program
     gives to its value. A program is what `data_flow` reads or returns.
     """
+    programs = programs if isinstance(programs, dict) else {"": programs}
     flows = {
         title: program if isinstance(program, networkx.DiGraph) else data_flow(program)
-        for title, program in (programs if isinstance(programs, dict) else {"": programs}).items()
+        for title, program in programs.items()
     }
     places = [_places(flow) for flow in flows.values()]
     widths = [max(x for x, _ in place.values()) + 2 for place in places]
@@ -93,9 +94,8 @@ def plot_stages(stages: dict[str, str]) -> Axes:
     lines = {title: text.splitlines() for title, text in stages.items()}
     widths = [max(map(len, [title, *text])) + 3 for title, text in lines.items()]
     gap = 7  # all lengths along x are in characters, along y in lines
-    total_width = sum(widths) + gap * (len(widths) - 1)
     height = max(map(len, lines.values()))
-    ax = new_axes(0.094 * (total_width + 3), 0.2 * (height + 4))
+    ax = new_axes(0.094 * (sum(widths) + gap * len(widths) - gap + 3), 0.2 * (height + 4))
     left = 0
     for (title, text), width in zip(lines.items(), widths, strict=True):
         if left:
@@ -107,8 +107,7 @@ def plot_stages(stages: dict[str, str]) -> Axes:
     ax.set(xlim=(-1, left - gap + 1), ylim=(-height - 0.8, 3))
     ax.axis("off")
     said = {title: f"{len(text)} lines" if text[1:] else text[0] for title, text in lines.items()}
-    parts = [f"{title}, {text}" for title, text in said.items()]
-    return with_alt(ax, f"Texts {IN_ORDER}: {'; '.join(parts)}.")
+    return with_alt(ax, f"Texts {IN_ORDER}: {'; '.join(map(', '.join, said.items()))}.")
 
 
 def plot_pipeline(steps: dict[str, str]) -> Axes:

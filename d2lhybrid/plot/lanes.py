@@ -36,7 +36,10 @@ def plot_lanes(
     ax.set_xlim(0, 1.01 * ax.dataLim.x1)
     ax.grid(axis="x", color="#DDDDDD")
     label_rows(ax, [lane for _, lane in places], list(places.values()), room=0.6)
-    _write_labels(ax, wanted)
+    ax.figure.draw_without_rendering()  # or it would not be known yet how wide a second is
+    large, small = (_written(ax, wanted, size) for size in (12, 10))
+    for text in large if len(small) > len(large) else small:
+        text.remove()
     parts = []
     for title, own in panels.items():  # the same at every run, even where another worker does it
         rows = joined(lane for panel, lane in places if panel == title)
@@ -78,14 +81,6 @@ def _draw(ax, span, zero, place):
     look = dict(facecolor=(PALE_BLUE, 0.75), edgecolor=BLUE, linewidth=1.2)
     ax.barh(place, long, left=start, height=0.7, zorder=2, clip_on=False, **look)
     return span.label, start + long / 2, place, long
-
-
-def _write_labels(ax, wanted):
-    """Write the labels that have room: all in one size, the small one if that fits more of them."""
-    ax.figure.draw_without_rendering()  # or it would not be known yet how wide a second is
-    large, small = (_written(ax, wanted, size) for size in (12, 10))
-    for text in large if len(small) > len(large) else small:
-        text.remove()
 
 
 def _written(ax, wanted, size):

@@ -108,9 +108,9 @@ def plot_speedups_by_size(
 ) -> Axes:
     """Draw speed-ups over the size: for each label a line, with its intervals as a band.
 
-    `sizes` are numbers above 0, the smallest first. `speedups` maps a label to what `plot_speedups`
-    takes, for each size. A dot is filled where its verdict is clear. `crossings` are (label, size,
-    text): a dotted line where a candidate becomes faster than the baseline, or slower.
+    `sizes` are above 0, the smallest first. `speedups` maps a label to what `plot_speedups` takes,
+    for each size. `crossings` are (label, size, text): a dotted line where a candidate becomes
+    faster than the baseline, or slower.
     """
     ax = new_axes(8, 4.5, xlabel="size", ylabel=f"speed-up over {baseline}")
     every = chain(*speedups.values())
@@ -140,10 +140,7 @@ def plot_speedups_by_size(
 
 
 def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
-    """Draw published speed-ups as dots over their dates.
-
-    `ratios` are (date, speed-up, label), such as ('2019-05-17', 1.2, '').
-    """
+    """Draw published speed-ups over their dates; `ratios` are ('2019-05-17', 1.2, 'label')."""
     dates, speedups, labels = zip(*ratios, strict=True)
     years = [1 + date.fromisoformat(day).toordinal() / 365.2425 for day in dates]
     ax = new_axes(9, 3.6, xlabel="date", ylabel="published speed-up")

@@ -15,11 +15,9 @@ LETTER, SPACE, LEVEL = 0.11, 0.35, 0.75  # inches: a letter's width, between nod
 def plot_tree(programs: str | dict[str, str], marked: Collection[str] = ()) -> Axes:
     """Draw the syntax tree of a program, a text, or of each program of a dict from titles.
 
-    `marked` are texts of parts, such as 'add(1, 2)': these parts are orange, with all that is below
-    them.
+    The parts whose texts are `marked`, such as 'add(1, 2)', are orange, with all below them.
     """
-    if isinstance(programs, str):
-        programs = {"": programs}
+    programs = {"": programs} if isinstance(programs, str) else programs
     marked = {ast.unparse(_tree_of(text)) for text in marked}
     trees = {title: _Drawn(_tree_of(program), marked) for title, program in programs.items()}
     depth = max(tree.depth for tree in trees.values())

@@ -71,7 +71,8 @@ def points(line):
 
 def marks(axis):
     """The marks of an axis, and the space that the text of each takes on paper."""
-    axis.figure.draw_without_rendering()
+    if axis.figure.stale:
+        axis.figure.draw_without_rendering()
     return [(text.get_text(), text.get_window_extent()) for text in axis.get_ticklabels()]
 
 
