@@ -31,7 +31,8 @@ def row_labels(ax):
 
 def extents(ax):
     """The texts that are drawn with the space that each takes on paper, its box included."""
-    ax.figure.canvas.draw()
+    if ax.figure.stale:  # or its layout is done
+        ax.figure.draw_without_rendering()
     return [
         (text.get_text(), (text.get_bbox_patch() or text).get_window_extent())
         for text in ax.texts

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from copy import deepcopy
 from typing import Any
 
 from ..hybrid.compiler import hybridize
@@ -14,7 +15,7 @@ from ..measure.candidates import recipe
 from ..measure.processes import started
 from ..measure.show import progress_line
 from ..measure.sweeps import Sweep, sweep
-from ..nets import get_net, random_input, without_gradients
+from ..nets import get_net, random_input
 from ..side_by_side import framework_ways, missing_frameworks, network_input, network_weights
 from ..side_by_side.this_process import others_ways, torchs_ways
 
@@ -76,7 +77,7 @@ def compare_frameworks(
 
 def ways(net):
     """label -> candidate; first the baseline."""
-    frozen = without_gradients(net)
+    frozen = deepcopy(net).eval().requires_grad_(False)
     return {
         "eager": net,
         "eager, no gradients": frozen,

@@ -1,12 +1,10 @@
 """What this machine is like: the caches that it reports, and how long common things take.
 
-Explained in notebook 22. lmbench measures latencies professionally (McVoy and Staelin,
-"lmbench: portable tools for performance analysis", USENIX 1996).
+Explained in notebook 22; lmbench measures latencies professionally.
 """
 
 import ctypes
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -15,7 +13,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from subprocess import DEVNULL, SubprocessError
@@ -24,52 +21,44 @@ from threading import Lock
 from time import perf_counter
 from timeit import Timer
 
-from ..toolchain import CompilationFailed, CompilerNotFound, load_function, read_c_file
+from ..toolchain import load_function, read_c_file
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")  # of the first core; Linux only
-BYTES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
-
 ROUNDS = 5
 ROUND = 0.02  # seconds that a round takes at least
-ENOUGH = 0.5  # seconds after which no other round begins
+ENOUGH = 0.5  # a round of so many seconds is the only one
 LIMIT = 10  # seconds to wait for another thread or process that does not answer
+QUIET = dict(stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
 
 
 def cache_sizes() -> dict[str, int]:
-    """What Linux reports of the caches for data: a level, such as "L1", -> bytes.
-
-    Empty where nothing is reported, as on Windows and macOS. A virtual machine may report what it
-    does not have, or has to share.
-    """
+    """What Linux reports of the caches for data: a level, such as "L1", -> bytes; elsewhere {}."""
     found = {}
     for folder in sorted(CACHES.glob("index*")):
         with suppress(OSError):
             level, kind, size = [
                 (folder / name).read_text().strip() for name in ("level", "type", "size")
             ]
-            number = re.fullmatch(r"(\d*[1-9]\d*)([KMG]?)", size)  # not 0
-            if kind != "Instruction" and number:
-                found[f"L{level}"] = int(number[1]) * BYTES[number[2]]
-    return dict(sorted(found.items()))
+            if kind != "Instruction" and size != "0K":
+                found[f"L{level}"] = int(size.removesuffix("K")) * 1024
+    return found
 
 
 def _seconds(statement, **names):
     """The least mean of some rounds of a statement: other programs can only make it longer."""
-    timer, repetitions, start = Timer(statement, globals=names), 1, perf_counter()
+    timer, repetitions = Timer(statement, globals=names), 1
     while (best := timer.timeit(repetitions)) < ROUND:
         repetitions *= 2
-    for _ in range(ROUNDS - 1):
-        if perf_counter() - start < ENOUGH:
-            best = min(best, timer.timeit(repetitions))
+    if best < ENOUGH:
+        best = min(best, *timer.repeat(ROUNDS - 1, repetitions))
     return best / repetitions
 
 
 def _changed_line(turns=40_000, games=15):
-    """Two threads write the same number in turn.
+    """Two threads, on the first and the last core, write the same number in turn.
 
     A game, of so many turns, is lost where the threads don't run at the same time, as on a single
-    or a busy core; TimeoutError if all are lost. The first and the last core may be of two kinds,
-    or of two processors: then it is the time between these.
+    or a busy core; TimeoutError if all are lost.
     """
     bounce = load_function(read_c_file(__file__, "bounce.c"), "bounce")
     bounce.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_ssize_t]
@@ -77,29 +66,20 @@ def _changed_line(turns=40_000, games=15):
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
     def play(own):
-        if cores:  # on Linux: 0 runs on the first core, 1 on the last, however busy they are
+        if cores:  # only Linux lets a thread choose
             os.sched_setaffinity(0, [cores[-own]])
         return bounce(ctypes.addressof(number), own, turns)
 
-    best = inf  # seconds
+    won = []  # seconds
     with ThreadPoolExecutor(2) as pool:
         for _ in range(games):
             number, start = ctypes.c_ssize_t(0), perf_counter()
             stops = [pool.submit(play, own) for own in (0, 1)]
             if min(stop.result() for stop in stops) >= turns:
-                best = min(best, perf_counter() - start)
-    if best == inf:
+                won.append(perf_counter() - start)
+    if not won:
         raise TimeoutError("no two threads ran at the same time")
-    return best / turns
-
-
-def _free_lock():
-    return _seconds("lock.acquire(); lock.release()", lock=Lock())
-
-
-def _system_call():
-    """The number of the process that started this one. Only the operating system can tell it."""
-    return _seconds("getppid()", getppid=os.getppid)
+    return min(won) / turns
 
 
 def _compressing():
@@ -137,57 +117,32 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1])), {LIMIT}) as link:
 
 def _through_tcp():
     """One byte to another process on this machine, and back."""
-
-    def send():
-        link.sendall(b"!")
-        if link.recv(1) != b"!":
-            raise ConnectionError("the other process has ended")
-
     with socket.create_server(("127.0.0.1", 0)) as server:  # 0: any port that is free
         server.settimeout(LIMIT)
         port = str(server.getsockname()[1])
-        echo = subprocess.Popen(
-            [sys.executable, "-I", "-c", ECHO, port], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
-        )
-        try:
+        with subprocess.Popen([sys.executable, "-I", "-c", ECHO, port], **QUIET):
             link, _ = server.accept()
-            with link:
+            with link:  # closed, it ends the other process
                 link.settimeout(LIMIT)
-                return _seconds("send()", send=send)
-        finally:
-            echo.kill()
-            echo.wait()
+                return _seconds("send(b'!'); receive(1)", send=link.sendall, receive=link.recv)
 
 
 def _writing():
-    """Until the disk reports that it has the bytes.
-
-    macOS doesn't wait for that, and a temporary folder that lies in memory has no disk.
-    """
-
-    def save():
-        file.seek(0)
-        file.write(block)
-        os.fsync(file.fileno())
-
-    block = bytes(4096)
+    """Until the disk has the bytes, but on macOS, or in a temporary folder that lies in memory."""
     with TemporaryFile(buffering=0) as file:
-        return _seconds("save()", save=save)
+        save = "file.seek(0); file.write(block); fsync(file.fileno())"
+        return _seconds(save, file=file, block=bytes(4096), fsync=os.fsync)
 
 
 def _starting(program="pass"):
-    def start():
-        command = [sys.executable, "-c", program]
-        quiet = dict(stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
-        subprocess.run(command, check=True, timeout=6 * LIMIT, **quiet)
-
+    start = partial(subprocess.run, [sys.executable, "-c", program], check=True, **QUIET)
     return _seconds("start()", start=start)
 
 
 LATENCIES = {
     "a line that another core changed": _changed_line,  # the only one that needs a C compiler
-    "taking a free lock": _free_lock,
-    "a system call": _system_call,
+    "taking a free lock": lambda: _seconds("lock.acquire(); lock.release()", lock=Lock()),
+    "a system call": lambda: _seconds("getppid()", getppid=os.getppid),  # only the system knows it
     "compressing 1 KB": _compressing,
     "1 MB from memory": _from_memory,
     "to another thread and back": _to_another_thread,
@@ -196,18 +151,16 @@ LATENCIES = {
     "starting Python": _starting,
     "starting Python and importing torch": partial(_starting, "import torch"),
 }
-
-
-# What a busy machine, or a sandbox, has in place of an answer. (A TimeoutError is an OSError, and
-# a RuntimeError says that there are no more threads.)
-NOT_NOW = (OSError, RuntimeError, SubprocessError, Empty, CompilerNotFound, CompilationFailed)
+# What a busy machine, or a sandbox, has in place of an answer. (A TimeoutError is an OSError; a
+# RuntimeError says that there are no more threads, or no compiler.)
+NOT_NOW = (OSError, RuntimeError, SubprocessError, Empty)
 
 
 def measured_latencies(report: Callable[[str], object] = print) -> dict[str, float | None]:
     """How long things take on this machine: name -> seconds. The names are the same everywhere.
 
-    They take a few seconds. What can't be measured at this moment is None, and `report` is called
-    with a line that says why: there may be no C compiler, no TCP, or no two free cores.
+    It takes a few seconds. What can't be measured at this moment is None, and `report` is called
+    with a line that says why.
     """
     found = {}
     for name, measured in LATENCIES.items():

@@ -1,7 +1,4 @@
-"""How fast a network could be: its compiled C without Python, and reading its weights alone.
-
-Explained in notebook 12, "Where does the time go?"; a roofline model draws limits of both kinds.
-"""
+"""How fast a network could be: its compiled C without Python, and reading its weights alone."""
 
 import ctypes
 from collections.abc import Callable
@@ -17,16 +14,17 @@ from ..toolchain import load_function, read_c_file
 TIMES = 16  # repetitions in one call: the call from Python is then a small part
 
 
-def version(x):
-    """Another number after each write to a tensor; PyTorch counts none to an inference tensor."""
-    return None if x.is_inference() else x._version
+def until_written(function):
+    """The same function of an input, computed again only for another one or after a write."""
+    remembered = lru_cache(1)(lambda x, version: function(admitted(x)))
+    # PyTorch counts the writes to a tensor, but for one that was made in inference mode
+    return lambda x: remembered(x, None if x.is_inference() else x._version)
 
 
 def c_loop(net: Callable, x: Any) -> Any:
     """A candidate for `compare`: what `hybridize` makes of a network, called in a loop in C.
 
-    `x` is an input, (n, features); the candidate may be compared on others. ValueError unless the
-    network returns one tensor.
+    `x` is an input, (n, features), of many. ValueError unless the network returns one tensor.
     """
     compiled = CompiledGraph(trace(net, x))
     if compiled.graph.container:
@@ -35,13 +33,10 @@ def c_loop(net: Callable, x: Any) -> Any:
     repeat = load_function(compiled.source + read_c_file(__file__, "loop.c"), "repeat")
     repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
 
-    @lru_cache(1)
-    def prepared(x, version):
-        x = admitted(x)
-        return x, compiled.batch([x.shape]), compiled(x)
+    prepared = until_written(lambda x: (x, compiled.batch([x.shape]), compiled(x)))
 
     def run(x):
-        x, n, y = prepared(x, version(x))
+        x, n, y = prepared(x)
         if repeat(TIMES, n, x.data_ptr(), y.data_ptr(), compiled.table):
             raise MemoryError(f"there is no memory for a batch of {n}")
         return y
@@ -52,9 +47,8 @@ def c_loop(net: Callable, x: Any) -> Any:
 def reading(net: Callable, x: Any) -> Any:
     """A candidate for `compare` that reads the parameters of a network once, and does no more.
 
-    They are added up, or the C compiler would leave out the reading. No program that needs all of
-    them at each call can take less time. The candidate returns what the network does, which is
-    computed beforehand, with the weights of that moment.
+    They are added up, or the C compiler would leave out the reading. The candidate returns what the
+    network does, computed beforehand with the weights of that moment.
     """
     compiled = CompiledGraph(trace(net, x))
     repeat = load_function(read_c_file(__file__, "read.c"), "repeat")
@@ -62,13 +56,10 @@ def reading(net: Callable, x: Any) -> Any:
     repeat.restype = ctypes.c_float
     count = len(compiled.parameters)
     sizes = (ctypes.c_ssize_t * count)(*[tensor.numel() for tensor in compiled.parameters])
-
-    @lru_cache(1)
-    def result(x, version):
-        return compiled(admitted(x))
+    result = until_written(compiled)
 
     def run(x):
         repeat(TIMES, count, compiled.table, sizes)
-        return result(x, version(x))
+        return result(x)
 
     return repeated(run, TIMES)

@@ -1,10 +1,6 @@
 """What lies between a processor and its memory: a model of a cache, and a hop through memory.
 
-    misses(range(1000))  # 63: a line of 64 bytes holds 16 numbers of 4 bytes
-    nanoseconds_a_hop(2**14)  # 1.9, in a piece of memory that the first cache holds
-
-Explained in notebook 20. To hop from each place to the next, which is only known then, is called
-pointer chasing; lmbench measures memory so (McVoy and Staelin, 1996).
+Explained in notebook 20.
 """
 
 from collections.abc import Callable, Iterable

@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from math import ceil, floor, log, log2, log10, sqrt
 
 from matplotlib.axis import Axis
-from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import EngFormatter, NullLocator
 
 BYTES = ("bytes", "KiB", "MiB", "GiB", "TiB")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# The marks of an axis of ratios, and 1 / each of them
-RATIOS = (1.001, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 5)
-RATIOS += (10, 20, 50, 100, 200, 500, 1000)
+RATIOS = (1.001, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5)
+RATIOS += (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)  # and 1 / each of them
 in_seconds = EngFormatter("s")  # a mark of an axis of times: 100 µs
 
 
@@ -18,8 +17,8 @@ def plain(number: float) -> str:
     """A mark of an axis without an exponent: 1,000 or 0.1. Very small ones have one: 10⁻⁸."""
     if 0 < number < 5e-4:
         digit, power = f"{number:.0e}".split("e")
-        small = f"10{str(int(power)).translate(SUPERSCRIPTS)}"
-        return small if digit == "1" else f"{digit}·{small}"
+        digit = "" if digit == "1" else f"{digit}·"
+        return f"{digit}10{str(int(power)).translate(SUPERSCRIPTS)}"
     return f"{number:,.12f}".rstrip("0").rstrip(".")
 
 
@@ -35,14 +34,10 @@ def two_digits(number: float) -> str:
 
 
 def set_log_scale(
-    axis: Axis,
-    low: float,
-    high: float,
-    ticks: Sequence[float] | None = None,
-    text_of: Callable[[float], str] = plain,
+    axis: Axis, low: float, high: float, ticks: Sequence[float] = (), text_of: Callable = plain
 ) -> None:
     """Make an axis logarithmic, from `low` to `high`, with marks at `ticks` or at round numbers."""
-    ticks = round_numbers(low, high) if ticks is None else ticks
+    ticks = ticks or round_numbers(low, high)
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     axis.set_ticks(ticks, [text_of(tick) for tick in ticks])
     axis.set_minor_locator(NullLocator())
@@ -59,14 +54,6 @@ def set_ratio_scale(axis: Axis, low: float, high: float) -> None:
     set_log_scale(axis, low, high, [1 / tick for tick in down[:0:-1]] + up, _three_digits)
 
 
-def set_linear_scale(axis: Axis, values: Iterable[float]) -> None:
-    """Show all values on an axis, with a little room beyond, and a few marks."""
-    low, high = min(values), max(values)
-    room = 0.06 * (high - low) or 0.1 * high
-    axis.axes.set(**{f"{axis.axis_name}lim": (low - room, high + room)})
-    axis.set_major_locator(MaxNLocator(5))
-
-
 def around(values: Iterable[float]) -> tuple[float, float]:
     """Where a logarithmic axis begins and ends that shows all values and two marks or more."""
     low, high = min(values), max(values)
@@ -74,11 +61,15 @@ def around(values: Iterable[float]) -> tuple[float, float]:
     return middle / reach, middle * reach
 
 
+def powers_of_ten(low: float, high: float) -> list[float]:
+    """Those from `low` to `high`, with the one before and the one after."""
+    return [10.0**power for power in range(floor(log10(low)), ceil(log10(high)) + 1)]
+
+
 def round_numbers(low: float, high: float) -> list[float]:
     """Two round numbers or more from `low` to `high`."""
-    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     for digits in ((1,), (1, 3), (1, 2, 5), range(1, 10)):  # the first that gives three marks
-        ticks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        ticks = [digit * power for power in powers_of_ten(low, high) for digit in digits]
         ticks = [tick for tick in ticks if low <= tick <= high]
         if len(ticks) >= 3:
             break

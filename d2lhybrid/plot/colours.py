@@ -1,8 +1,6 @@
-"""The colours of all pictures, and their order.
+"""Okabe and Ito's colours (https://jfly.uni-koeln.de/color/): colour-blind readers see them all.
 
-The colours are Okabe and Ito's (https://jfly.uni-koeln.de/color/): colour-blind readers can tell
-them apart. As lines and areas they are strong enough; letters and digits are black, because most
-of these colours have too little contrast with white for them.
+They are for lines and areas. Most have too little contrast with white for letters, which are black.
 """
 
 from collections.abc import Iterable

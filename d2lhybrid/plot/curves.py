@@ -1,7 +1,4 @@
-"""Pictures of what changes with the size of the data, or with the steps of training.
-
-Explained in notebooks 20 and 25.
-"""
+"""Pictures of what changes with the size of the data, or with the steps of training."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor, log2
@@ -24,14 +21,13 @@ def plot_curves(
     """Draw curves over a size in bytes; both axes are logarithmic.
 
     `curves` maps a label to points (bytes, value), numbers above 0, the smallest size first.
-    `marks` maps texts to sizes: a dotted line at each that lies on the picture, with the text above
-    it. The alternative text doesn't name them: another machine may have other ones, or none.
+    `marks` maps texts to sizes: a dotted line at each that lies on the picture. The alternative
+    text doesn't name them: another machine may have other ones, or none.
     """
     ax = new_axes(8, 4, xlabel=xlabel, ylabel=ylabel)
     for label, look in looks_of(curves).items():
         ax.plot(*zip(*curves[label], strict=True), label=label, markersize=5, linewidth=2, **look)
     sizes, values = ax.dataLim.intervalx, ax.dataLim.intervaly
-    first, last = map(in_bytes, sizes)
     set_log_scale(ax.yaxis, *around(values))
     powers = range(ceil(log2(sizes[0])), floor(log2(sizes[1])) + 1)
     ticks = [2.0**power for power in powers[:: ceil(len(powers) / 8) or 1]]
@@ -44,20 +40,15 @@ def plot_curves(
             ax.text(size, 1.01, text, fontsize=12, **place)
     if len(curves) > 1:
         add_legend(ax, "beside")
-    return with_alt(
-        ax,
-        f"Curves over the {xlabel}, from {first} to {last}, with {ylabel} upwards, both axes "
-        f"logarithmic: {joined(curves)}. Dotted lines mark sizes, as far as they are known.",
-    )
+    alt = f"""Curves over the {xlabel}, from {in_bytes(sizes[0])} to {in_bytes(sizes[1])}, with
+        {ylabel} upwards, both axes logarithmic: {joined(curves)}. Dotted lines mark sizes, as far
+        as they are known."""
+    return with_alt(ax, alt)
 
 
 def plot_steps(lines: dict[str, Sequence[float]], ylabel: str) -> Axes:
-    """Draw a value over the steps of training, a line for each label.
-
-    `lines` maps a label to a value for each step, from step 0 on. If some are above 0 and some
-    below, a thin line marks 0.
-    """
-    every = -(-max(map(len, lines.values())) // MOST_MARKS)
+    """Draw values over the steps of training, from step 0 on, a line for each label."""
+    every = ceil(max(map(len, lines.values())) / MOST_MARKS)
     ax = new_axes(8, 4, xlabel="step", ylabel=ylabel)
     for label, look in looks_of(lines).items():
         ax.plot(lines[label], markersize=5, markevery=every, linewidth=2, label=label, **look)

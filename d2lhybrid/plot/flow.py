@@ -1,8 +1,4 @@
-"""Pictures of programs: who feeds whom, and what a program becomes, step by step.
-
-Used in notebooks 01, 02, 04 and 05. To draw a graph in layers is Sugiyama's method; the program
-`dot` of Graphviz has it in full.
-"""
+"""Pictures of programs: who feeds whom, and what a program becomes, step by step."""
 
 import textwrap
 from collections.abc import Callable
@@ -13,21 +9,23 @@ from matplotlib.patches import FancyBboxPatch
 
 from ..text.dataflow import HasFlow, data_flow
 from .colours import BLUE, BLUE_BOX, GREY, ORANGE_BOX
-from .style import joined, new_axes, with_alt, write
+from .style import TITLE, joined, new_axes, with_alt, write
 
+BOX_OF = {  # a node's kind -> its box
+    "input": dict(boxstyle="circle,pad=0.35", **ORANGE_BOX),
+    "operation": dict(boxstyle="round,pad=0.4", **BLUE_BOX),
+}
 IN_ORDER = "from left to right, with an arrow from each to the next"
 Drawable = str | Callable | HasFlow | networkx.DiGraph
 
 
 def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Axes:
-    """Draw who feeds whom in a program; several programs side by side, on one scale.
+    """Draw who feeds whom in a program, or in each program of a dict from titles, on one scale.
 
     Time runs downwards. Inputs are round, operations square, each with the name that the program
-    gives to its value. A program is what `data_flow` reads or returns: a function, a text, anything
-    with a method `flow()`, or a graph. A dict maps titles to programs.
+    gives to its value. A program is what `data_flow` reads or returns.
     """
-    if not isinstance(programs, dict):
-        programs = {"": programs}
+    programs = programs if isinstance(programs, dict) else {"": programs}
     flows = {
         title: program if isinstance(program, networkx.DiGraph) else data_flow(program)
         for title, program in programs.items()
@@ -39,7 +37,7 @@ def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Axes:
     left = 0
     for (title, flow), place, width in zip(flows.items(), places, widths, strict=True):
         _draw_flow(ax, flow, {node: (left + x, y) for node, (x, y) in place.items()})
-        ax.text(left + width / 2 - 1, 0.6, title, fontsize=13, fontweight="bold", ha="center")
+        ax.text(left + width / 2 - 1, 0.6, title, ha="center", **TITLE)
         left += width
     top = 1 if any(flows) else 0.5  # with room for titles, if there are any
     ax.set(xlim=(-0.7, left - 0.9), ylim=(-depth - 0.5, top))
@@ -63,7 +61,10 @@ def _described(flow):
 
 
 def _places(flow):
-    """Where each node goes, as node -> (x, y): below all that feeds it, and between them."""
+    """Where each node goes, as node -> (x, y): below all that feeds it, and between them.
+
+    To draw a graph in layers is Sugiyama's method; the program `dot` of Graphviz has it in full.
+    """
     place = {}
     for depth, layer in enumerate(networkx.topological_generations(flow)):
         wish = {}  # node -> the x at which it would like to be
@@ -81,50 +82,36 @@ def _draw_flow(ax, flow, place):
     for source, target in flow.edges:
         _arrow(ax, place[source], place[target], shrinkA=15, shrinkB=15)
     for node, data in flow.nodes(data=True):
-        if data["kind"] == "input":
-            look = dict(boxstyle="circle,pad=0.35", **ORANGE_BOX)
-        else:
-            look = dict(boxstyle="round,pad=0.4", **BLUE_BOX)
-        ax.text(*place[node], data["label"], ha="center", va="center", fontsize=13, bbox=look)
+        box = BOX_OF[data["kind"]]
+        ax.text(*place[node], data["label"], ha="center", va="center", fontsize=13, bbox=box)
         beside_box = 16 + 4 * len(data["label"]), 0
         look = dict(va="center", fontsize=13, fontstyle="italic", color=BLUE)
         write(ax, data["name"], place[node], beside_box, **look)
 
 
 def plot_stages(stages: dict[str, str]) -> Axes:
-    """Draw texts side by side, with an arrow from each to the next.
-
-    `stages` maps a title to a text, in the order in which each text is made from the one before.
-    """
+    """Draw texts side by side, by their titles, with an arrow from each to the next."""
     lines = {title: text.splitlines() for title, text in stages.items()}
     widths = [max(map(len, [title, *text])) + 3 for title, text in lines.items()]
     gap = 7  # all lengths along x are in characters, along y in lines
-    total_width = sum(widths) + gap * (len(widths) - 1)
     height = max(map(len, lines.values()))
-    ax = new_axes(0.094 * (total_width + 3), 0.2 * (height + 4))
+    ax = new_axes(0.094 * (sum(widths) + gap * len(widths) - gap + 3), 0.2 * (height + 4))
     left = 0
     for (title, text), width in zip(lines.items(), widths, strict=True):
         if left:
             _arrow(ax, (left - gap, -0.5), (left, -0.5))
-        ax.text(left, 1.7, title, fontsize=13, fontweight="bold")
-        box = dict(boxstyle="round,pad=0.6", **BLUE_BOX)
-        look = dict(family="monospace", fontsize=11, va="top", bbox=box)
-        ax.text(left + 1, 0, "\n".join(text), **look)
+        ax.text(left, 1.7, title, **TITLE)
+        look = dict(bbox=dict(boxstyle="round,pad=0.6", **BLUE_BOX), family="monospace")
+        ax.text(left + 1, 0, "\n".join(text), fontsize=11, va="top", **look)
         left += width + gap
     ax.set(xlim=(-1, left - gap + 1), ylim=(-height - 0.8, 3))
     ax.axis("off")
-    parts = [
-        f"{title}, {len(text)} lines" if len(text) > 1 else f"{title}, {text[0]}"
-        for title, text in lines.items()
-    ]
-    return with_alt(ax, f"Texts {IN_ORDER}: {'; '.join(parts)}.")
+    said = {title: f"{len(text)} lines" if text[1:] else text[0] for title, text in lines.items()}
+    return with_alt(ax, f"Texts {IN_ORDER}: {'; '.join(map(', '.join, said.items()))}.")
 
 
 def plot_pipeline(steps: dict[str, str]) -> Axes:
-    """Draw steps as boxes from left to right, with an arrow from each to the next.
-
-    `steps` maps what stands in each box to the text under it. Both are broken into lines.
-    """
+    """Draw boxes from left to right, each with a text under it, and an arrow to the next."""
     titles = [textwrap.fill(title, 12, break_long_words=False) for title in steps]
     width = 0.11 * max(len(line) for title in titles for line in title.splitlines()) + 0.4
     gap = 0.5  # all lengths are in inches

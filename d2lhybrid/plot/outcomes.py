@@ -1,16 +1,13 @@
-"""Pictures with a row for each thing that was tried: outcomes as cells, measures as dots.
-
-Explained in notebooks 07, 08 and 25; statistics calls the dots a Cleveland dot plot.
-"""
+"""Pictures with a row for each thing that was tried: outcomes as cells, measures as dots."""
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import pairwise
-from math import ceil, floor, log10
+from itertools import pairwise, product
+from math import ceil, log10
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from .axes import set_log_scale, two_digits
+from .axes import powers_of_ten, set_log_scale, two_digits
 from .colours import BLACK, BLUE, GREY, PALE_BLUE, RED
 from .style import joined, label_rows, new_axes, new_panels, with_alt, write
 
@@ -22,10 +19,10 @@ LOOK_OF = {  # outcome -> the colour of its cell, and of its word
 
 
 def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = None) -> Axes:
-    """Draw a table of outcomes as coloured cells, a row for each label.
+    """Draw a table of outcomes as coloured cells, with a gap above the row `gap_before`.
 
-    `outcomes` maps a label to a dict from columns to 'right', 'silently wrong' or 'error'; all
-    rows have the same columns, in one order. There is a gap above the row labelled `gap_before`.
+    `outcomes` maps the label of a row to a dict from columns to 'right', 'silently wrong' or
+    'error'; all rows have the same columns, in one order.
     """
     columns = list(next(iter(outcomes.values())))
     gap = list(outcomes).index(gap_before) if gap_before else len(outcomes)
@@ -40,19 +37,16 @@ def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = 
     label_rows(ax, outcomes, rows)
     ax.set_xticks(range(len(columns)), columns, fontweight="bold")
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
-    shown = [
-        f"{label}: {', '.join(f'{column} {outcome}' for column, outcome in cells.items())}"
-        for label, cells in outcomes.items()
-    ]
+    cells = {label: map(" ".join, row.items()) for label, row in outcomes.items()}
+    shown = [f"{label}: {', '.join(row)}" for label, row in cells.items()]
     return with_alt(ax, f"Table of outcomes. {'; '.join(shown)}.")
 
 
 def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) -> list[Axes]:
     """Draw what the ranks have in their chunks, step by step: tables side by side.
 
-    Each state, the first of which is the start, is a table of whole numbers with a row for each
-    rank and a column for each chunk. A cell that has reached `complete` is dark, one that is above
-    1 is pale. A frame marks what has changed since the table before.
+    Each state, the first of which is the start, is a table with a row for each rank and a column
+    for each chunk. A cell that has reached `complete` is dark, one above 1 is pale.
     """
     states = [[[round(value) for value in row] for row in state] for state in states]
     ranks, chunks = len(states[0]), len(states[0][0])
@@ -62,27 +56,23 @@ def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) ->
     axes = new_panels(width, height, len(states), **look)
     pairs = pairwise([states[0], *states])  # each with the one before
     for step, (ax, (before, state)) in enumerate(zip(axes, pairs, strict=True)):
-        for rank, row in enumerate(state):
-            for chunk, value in enumerate(row):
-                done = value >= complete
-                ground = BLUE if done else PALE_BLUE if value > 1 else "white"
-                new = value != before[rank][chunk]
-                look = dict(edgecolor=BLACK, linewidth=2) if new else dict(edgecolor="#DDDDDD")
-                corner = chunk - 0.47, rank - 0.47
-                ax.add_patch(Rectangle(corner, 0.94, 0.94, facecolor=ground, **look))
-                ink = dict(color="white", fontweight="bold") if done else dict(color=BLACK)
-                ax.text(chunk, rank, f"{value}", ha="center", va="center", fontsize=12, **ink)
+        for rank, chunk in product(range(ranks), range(chunks)):
+            value = state[rank][chunk]
+            done, new = value >= complete, value != before[rank][chunk]
+            look = dict(edgecolor=BLACK, linewidth=2) if new else dict(edgecolor="#DDDDDD")
+            look["facecolor"] = BLUE if done else PALE_BLUE if value > 1 else "white"
+            ax.add_patch(Rectangle((chunk - 0.47, rank - 0.47), 0.94, 0.94, **look))
+            ink = dict(color="white", fontweight="bold") if done else dict(color=BLACK)
+            ax.text(chunk, rank, f"{value}", ha="center", va="center", fontsize=12, **ink)
         label_rows(ax, [f"rank {rank}" for rank in range(ranks)])
         ax.set_title(f"step {step}" if step else "start", fontsize=13)
         ax.tick_params(length=0)
     counts = [sum(value >= complete for row in state for value in row) for state in states]
-    with_alt(
-        axes[0],
-        f"Tables side by side, from the start to step {len(states) - 1}, each with a row for each "
-        f"of {ranks} ranks and a column for each of {chunks} chunks, and a number in each cell. "
-        f"Dark cells have reached {complete}; of these there are {joined(map(str, counts))}. "
-        "A frame marks what has changed.",
-    )
+    alt = f"""Tables side by side, from the start to step {len(states) - 1}, each with a row for
+        each of {ranks} ranks and a column for each of {chunks} chunks, and a number in each cell.
+        Dark cells have reached {complete}; of these there are {joined(map(str, counts))}. A frame
+        marks what has changed."""
+    with_alt(axes[0], alt)
     return axes
 
 
@@ -90,8 +80,8 @@ def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] =
     """Draw several measures of each label, such as size and speed, each on an axis of its own.
 
     `measures` maps a label to a dict from the names of the measures to numbers above 0; all have
-    the same names, in one order. Labels in `dots` are drawn as blue dots, all others as red
-    squares. The axes are logarithmic, and on all of them the same distance is the same factor.
+    the same names, in one order. Labels in `dots` are blue dots, all others red squares. On all
+    axes, which are logarithmic, the same distance is the same factor.
     """
     names = list(next(iter(measures.values())))
     axes = new_panels(9.5, 0.9 + 0.4 * len(measures), len(names))
@@ -100,11 +90,10 @@ def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] =
     span *= 6 * span**0.35  # with room for the number beside the last dot
     for ax, (name, values) in zip(axes, columns.items(), strict=True):
         for row, (label, value) in enumerate(zip(measures, values, strict=True)):
-            look = dict(color=BLUE, marker="o") if label in dots else dict(color=RED, marker="s")
-            ax.plot(value, row, markersize=8, **look)
+            colour, marker = (BLUE, "o") if label in dots else (RED, "s")
+            ax.plot(value, row, marker, color=colour, markersize=8)
             write(ax, two_digits(value), (value, row), (7, 0), va="center", fontsize=11)
-        decades = range(floor(log10(min(values))), ceil(log10(max(values))) + 1)
-        ticks = [10.0**k for k in decades[:: 1 + ceil(log10(span)) // 4]]
+        ticks = powers_of_ten(min(values), max(values))[:: 1 + ceil(log10(span)) // 4]
         low = min(values) / 2
         set_log_scale(ax.xaxis, low, low * span, ticks, "{:g}".format)
         label_rows(ax, measures)

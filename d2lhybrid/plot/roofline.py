@@ -5,6 +5,7 @@ performance model for multicore architectures", Communications of the ACM, 2009.
 """
 
 from collections.abc import Mapping
+from itertools import chain
 from math import log10
 
 from matplotlib.axes import Axes
@@ -16,7 +17,6 @@ from .colours import BLACK, GREY, looks_of
 from .style import add_legend, joined, new_axes, with_alt, write
 
 SHAPE = 1.75  # so many times as wide as high
-FAR = 1e6  # beyond every edge of the picture, as a factor
 
 
 def plot_roofline(
@@ -28,41 +28,36 @@ def plot_roofline(
 
     A program that does x operations with each byte that it reads or writes can't do more than x
     times the bandwidth operations a second, a slope of the roof, nor more than `peak`, its flat
-    part. `peak` is in GFLOP/s (billions of operations with floating point numbers in a second),
-    `bandwidths` are in GB/s, by name. A dot above the roof has an arithmetic, or a cache, that was
-    not measured.
+    part. `peak` is in GFLOP/s, `bandwidths` are in GB/s, by name.
 
     `points` maps a label to a dict from a size, such as the rows of a batch, to (FLOP per byte,
     GFLOP/s). A line joins them in their order; the size stands once, below the lowest of its dots.
-    Both axes are logarithmic, and a power of ten has the same length on both.
+    A power of ten has the same length on both axes.
     """
-    look = dict(xlabel="FLOP per byte", ylabel="GFLOP/s", xscale="log", yscale="log")
-    ax = new_axes(8, 5, **look)
+    ax = new_axes(8, 5, xlabel="FLOP per byte", ylabel="GFLOP/s", xscale="log", yscale="log")
     xs, ys = zip(*(dot for line in points.values() for dot in line.values()), strict=True)
-    xs += tuple(peak / rate for rate in bandwidths.values())
-    left, right = min(xs) / 8, max(xs) * 2.5
-    slowest = min(bandwidths.values())
-    bottom = min(slowest * left * 3, *ys) / 2.5
-    top = max(peak, *ys) * 2.5
+    slowest, fastest = min(bandwidths.values()), max(bandwidths.values())
+    left, right = min(*xs, peak / fastest) / 8, max(*xs, peak / slowest) * 2.5
+    bottom, top = min(slowest * left * 3, *ys) / 2.5, max(peak, *ys) * 2.5
     wide, high = log10(right / left), log10(top / bottom)
     more = 10 ** max(0, (SHAPE * high - wide) / 2)  # to the left, and to the right
     left, right, bottom = left / more, right * more, bottom / 10 ** max(0, wide / SHAPE - high)
-    ax.plot([peak / max(bandwidths.values()), FAR * right], [peak, peak], color=BLACK, linewidth=2)
+    outside = left / 1e6
+    ax.plot([peak / fastest, 1e6 * right], [peak, peak], color=BLACK, linewidth=2)
     _label(ax, f"peak: {two_digits(peak)} GFLOP/s", (right, peak), (-4, 4), ha="right", va="bottom")
     for name, rate in bandwidths.items():
         colour = BLACK if rate == slowest else GREY
-        ax.plot([left / FAR, peak / rate], [left / FAR * rate, peak], color=colour, linewidth=2)
+        ax.plot([outside, peak / rate], [outside * rate, peak], color=colour, linewidth=2)
         start = max(left, bottom / rate) * 1.15  # where the line comes into the picture
         look = dict(rotation=45, rotation_mode="anchor", ha="left", va="bottom")
         _label(ax, f"{name}: {two_digits(rate)} GB/s", (start, start * rate), (-2, 4), **look)
-    lowest = {}
     for label, look in looks_of(points).items():
         look |= dict(markersize=8, linewidth=1.5, label=label, zorder=3)
         ax.plot(*zip(*points[label].values(), strict=True), **look)
-        for text, dot in points[label].items():
-            lowest[text] = min(lowest.get(text, dot), dot, key=lambda dot: dot[1])
     written = []
-    for text, (x, y) in lowest.items():
+    for text in dict.fromkeys(chain(*points.values())):
+        dots = [line[text] for line in points.values() if text in line]
+        x, y = min(dots, key=lambda dot: dot[1])
         near = sum(x < 1.6 * u and 0.6 < y / v < 1.6 for u, v in written)
         written.append((x, y))
         _label(ax, text, (x, y), (0, -8 - 14 * near), ha="center", va="top")  # a line each
@@ -76,12 +71,10 @@ def plot_roofline(
         axis.set_major_formatter("{x:,.12g}")
     add_legend(ax, "above")
     lines = [f"{label} ({joined(map(str, line))})" for label, line in points.items()]
-    return with_alt(
-        ax,
-        "A roof over two logarithmic axes, FLOP per byte from left to right and GFLOP/s upwards: "
-        f"it rises with the bandwidth of {joined(bandwidths)}, and is flat at the peak. With it, "
-        f"the dots of {joined(lines)}.",
-    )
+    alt = f"""A roof over two logarithmic axes, FLOP per byte from left to right and GFLOP/s
+        upwards: it rises with the bandwidth of {joined(bandwidths)}, and is flat at the peak. With
+        it, the dots of {joined(lines)}."""
+    return with_alt(ax, alt)
 
 
 def _label(ax, text, at, offset, **look):

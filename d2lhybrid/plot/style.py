@@ -1,9 +1,4 @@
-"""What all pictures share: the figure with its text, legends, the look of axes.
-
-A picture has a white ground of its own, so that it is readable in a dark notebook too. For readers
-who cannot see it, a sentence or two say what it shows, the same at every run: they have no figure
-that was measured.
-"""
+"""What all pictures share: the figure with its text, legends, the look of axes."""
 
 import os
 import sys
@@ -24,11 +19,9 @@ STYLE = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 13,
-    "figure.constrained_layout.use": True,
-    "figure.dpi": 72,
-    "figure.facecolor": "white",
 }
-LEGENDS = {  # where a legend is -> what matplotlib wants to hear
+TITLE = dict(fontsize=13, fontweight="bold")  # of a part of a picture
+LEGENDS = {
     "inside": {},
     "beside": dict(loc="upper left", bbox_to_anchor=(1, 0.95)),
     "above": dict(loc="lower left", bbox_to_anchor=(0, 1), ncols=3),
@@ -52,9 +45,11 @@ def new_axes(width: float, height: float, **look) -> Axes:
 
 def new_panels(width: float, height: float, panels: int, **look) -> list[Axes]:
     """The same with several Axes side by side, which have one vertical axis."""
-    _prepare_notebook()
+    if shell := "IPython" in sys.modules and sys.modules["IPython"].get_ipython():
+        _prepare(shell)
+    ground = dict(dpi=72, facecolor="white", layout="constrained")  # white in a dark notebook, too
+    figure = plt.figure(figsize=(width, height), FigureClass=Picture, **ground)
     with plt.rc_context(STYLE):
-        figure = plt.figure(figsize=(width, height), FigureClass=Picture)
         axes = figure.subplots(1, panels, sharey=True, squeeze=False, subplot_kw=look)[0]
     for ax in axes:
         ax.tick_params(labelsize=12)
@@ -62,7 +57,7 @@ def new_panels(width: float, height: float, panels: int, **look) -> list[Axes]:
 
 
 def with_alt(ax: Axes, text: str) -> Axes:
-    """Give the picture its alternative text; returns `ax`."""
+    """Give the picture its alternative text, which no measurement changes; returns `ax`."""
     ax.figure.alt = " ".join(text.split())
     return ax
 
@@ -72,15 +67,13 @@ def joined(words: Iterable[str]) -> str:
     *most, last = [word.replace("\n", " ") for word in words]
     if not most:
         return last
-    comma = "; " if any("," in word for word in [*most, last]) else ", "
-    return f"{comma.join(most)}{';' * (comma == '; ')} and {last}"
+    if any("," in word for word in [*most, last]):
+        return f"{'; '.join(most)}; and {last}"
+    return f"{', '.join(most)} and {last}"
 
 
-def _prepare_notebook():
-    """Ask IPython for PNG at twice the density, with the alternative text."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is None:
-        return  # outside a notebook there is nothing to prepare
+def _prepare(shell):
+    """Ask a notebook's IPython for PNG at twice the density, with the alternative text."""
     from matplotlib_inline.backend_inline import set_matplotlib_formats
 
     set_matplotlib_formats("retina")
@@ -106,17 +99,15 @@ def _prepare_notebook():
 
 def smaller(png: str) -> str:
     """A PNG, as base64, with a palette: a third of its size, and the same to the eye."""
-    file = BytesIO()
-    with Image.open(BytesIO(b64decode(png))) as picture:
-        few = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
-        few.save(file, "png", optimize=True)
+    file, picture = BytesIO(), Image.open(BytesIO(b64decode(png))).convert("RGB")
+    picture.quantize(256, dither=Image.Dither.NONE).save(file, "png", optimize=True)
     return b64encode(file.getvalue()).decode()
 
 
 def write(ax: Axes, text: str, at: tuple, offset: tuple[float, float], **look) -> Annotation:
     """Write beside a place, `offset` points away; `look` is for matplotlib's `annotate`."""
-    look = dict(textcoords="offset points", fontsize=12) | look
-    return ax.annotate(text, xy=at, xytext=offset, **look)
+    look = dict(fontsize=12) | look
+    return ax.annotate(text, xy=at, xytext=offset, textcoords="offset points", **look)
 
 
 def write_beside(ax: Axes, side: int, row: float, text: str, points: float, **look) -> Annotation:
@@ -126,7 +117,7 @@ def write_beside(ax: Axes, side: int, row: float, text: str, points: float, **lo
 
 
 def add_legend(ax: Axes, where: str, *entries: Iterable, **look) -> None:
-    """Add a legend at a place of `LEGENDS`; without `entries`, of all that has a label."""
+    """Add a legend at a place of `LEGENDS`; `entries` are handles and texts, or all labels."""
     ax.legend(*entries, fontsize=12, frameon=False, **LEGENDS[where], **look)
 
 

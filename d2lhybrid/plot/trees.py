@@ -1,7 +1,4 @@
-"""Pictures of syntax trees: what Python reads in a program's text, before it runs any of it.
-
-Explained in notebook 02.
-"""
+"""Pictures of syntax trees: what Python reads in a program's text. Explained in notebook 02."""
 
 import ast
 import textwrap
@@ -10,20 +7,17 @@ from collections.abc import Collection
 from matplotlib.axes import Axes
 
 from .colours import BLUE_BOX, GREY, ORANGE_BOX
-from .style import joined, new_axes, with_alt
+from .style import TITLE, joined, new_axes, with_alt
 
 LETTER, SPACE, LEVEL = 0.11, 0.35, 0.75  # inches: a letter's width, between nodes, between levels
 
 
 def plot_tree(programs: str | dict[str, str], marked: Collection[str] = ()) -> Axes:
-    """Draw the syntax tree of a program, a text; several programs side by side.
+    """Draw the syntax tree of a program, a text, or of each program of a dict from titles.
 
-    A dict maps titles to programs. A node reads as it stands in the program where that is short:
-    `Assign e`, `Call add`, `+`, `Name a`, `1`. `marked` are texts of parts, such as 'add(1, 2)':
-    these parts are orange, with all that is below them.
+    The parts whose texts are `marked`, such as 'add(1, 2)', are orange, with all below them.
     """
-    if isinstance(programs, str):
-        programs = {"": programs}
+    programs = {"": programs} if isinstance(programs, str) else programs
     marked = {ast.unparse(_tree_of(text)) for text in marked}
     trees = {title: _Drawn(_tree_of(program), marked) for title, program in programs.items()}
     depth = max(tree.depth for tree in trees.values())
@@ -32,7 +26,7 @@ def plot_tree(programs: str | dict[str, str], marked: Collection[str] = ()) -> A
     ax = new_axes(width, LEVEL * (depth + 0.55 * any(trees)))
     left = SPACE / 2
     for (title, tree), room in zip(trees.items(), rooms, strict=True):
-        ax.text(left + room / 2, 0.6, title, fontsize=13, fontweight="bold", ha="center")
+        ax.text(left + room / 2, 0.6, title, ha="center", **TITLE)
         tree.draw(ax, left + (room - tree.width) / 2)
         left += room + 2 * SPACE
     top = 1 if any(trees) else 0.45
@@ -50,7 +44,7 @@ def _tree_of(program):
 
 
 class _Drawn:
-    """A node with what is below it, and the room that they take."""
+    """A node with what is below it, and the room that they take in inches."""
 
     def __init__(self, node, marked, is_marked=False):
         node = node.value if isinstance(node, ast.Expr) else node
@@ -80,7 +74,7 @@ class _Drawn:
 
 
 def _read(node):
-    """How a node reads, and the nodes that are drawn below it."""
+    """How a node reads, such as `Assign e`, `Call add` or `+`, and the nodes below it."""
     below = [n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr_context)]
     match node:
         case ast.Constant():

@@ -142,7 +142,6 @@ def contrast(one, other):
 
 def letters(figure):
     """Everything written on a figure, each with the colours of its letters and of its ground."""
-    figure.canvas.draw()
     for text in figure.findobj(Text):
         if not (text.get_visible() and text.get_text().strip()):
             continue
@@ -173,17 +172,26 @@ def example(name, factor=1):
     return EXAMPLES[name](PICTURES[name], factor).figure
 
 
-def test_all_letters_can_be_read():
-    for name in EXAMPLES:
-        found = list(letters(example(name)))
+@pytest.fixture(scope="module")
+def figures():
+    """Name -> the example's figure, whose layout is done."""
+    made = {name: example(name) for name in EXAMPLES}
+    for figure in made.values():
+        figure.draw_without_rendering()
+    return made
+
+
+def test_all_letters_can_be_read(figures):
+    for name, figure in figures.items():
+        found = list(letters(figure))
         assert len(found) > 1, name
         weak = [text.get_text() for text, ink, ground in found if contrast(ink, ground) < 4.5]
         assert weak == [], name
 
 
-def test_every_picture_has_a_text_that_no_measurement_changes():
-    for name in EXAMPLES:
-        alt = example(name).alt
+def test_every_picture_has_a_text_that_no_measurement_changes(figures):
+    for name, figure in figures.items():
+        alt = figure.alt
         assert example(name, 3).alt == alt, name
         assert len(alt) > 40, name
         assert alt.endswith("."), name
@@ -191,10 +199,8 @@ def test_every_picture_has_a_text_that_no_measurement_changes():
         assert ALT.get(name, "") in alt, name
 
 
-def test_nothing_sticks_out_of_a_picture():
-    for name in EXAMPLES:
-        figure = example(name)
-        figure.canvas.draw()
+def test_nothing_sticks_out_of_a_picture(figures):
+    for name, figure in figures.items():
         drawn = figure.get_tightbbox()
         width, height = figure.get_size_inches()
         assert min(drawn.x0, drawn.y0) > -0.05, name

@@ -128,7 +128,7 @@ def test_the_marks_of_time_are_round():
         ax = plot_lanes([Span("a", "x", 0, end)])
         left, right = ax.get_xlim()
         assert [mark for mark in ax.get_xticks() if left <= mark <= right] == pytest.approx(marks)
-        ax.figure.canvas.draw()
+        ax.figure.draw_without_rendering()
         written = [label.get_text() for label in ax.get_xticklabels()][: len(marks)]
         assert written == [f"{mark:.5f}".rstrip("0").rstrip(".") for mark in marks]
 

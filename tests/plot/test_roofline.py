@@ -87,6 +87,6 @@ def test_a_power_of_ten_has_one_length_and_the_picture_one_shape():
         wide, high = (log10(end / start) for start, end in (ax.get_xlim(), ax.get_ylim()))
         assert wide / high == pytest.approx(1.75), peak
         assert cut_off(ax) == [], peak
-        ax.figure.canvas.draw()
+        ax.figure.draw_without_rendering()
         assert ax.bbox.width > 0.7 * ax.figure.bbox.width, peak
         assert sum(bool(text.get_text()) for text in ax.get_xticklabels()) > 1, peak

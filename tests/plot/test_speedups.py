@@ -87,7 +87,7 @@ def test_published_speedups_are_dots_over_their_dates():
     assert [dot.get_color() for dot in dots] == [BLUE, RED, GREY]
     assert texts(ax) == ["a", "c"]
     assert ax.get_yscale() == "log"
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     years = [label.get_text() for label in ax.get_xticklabels()]
     assert {"2020", "2021"} <= set(years)
 
@@ -119,7 +119,7 @@ def test_speedups_are_dots_with_their_intervals_around_a_grey_band():
 
 def test_speedups_without_bounds_reach_to_the_edge():
     ax = plot_speedups({"a": (1.2, 0.0, inf, UNCLEAR)}, "eager", inf)
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     assert tuple(ax.lines[1].get_xdata()) == pytest.approx(ax.get_xlim())
     (band,) = ax.patches
     left, right = ax.get_xlim()
@@ -155,7 +155,7 @@ def test_speedups_by_size_are_lines_in_bands_with_their_crossings():
 def test_the_bands_of_speedups_by_size_hold_the_intervals():
     speedups = {"b": [(0.5, 0.4, 0.6, "slower"), (1.0, 0.0, inf, UNCLEAR)]}
     ax = plot_speedups_by_size([1, 2], speedups, "eager")
-    ax.figure.canvas.draw()  # an interval without bounds can be drawn too
+    ax.figure.draw_without_rendering()  # an interval without bounds can be drawn too
     corners = {tuple(corner) for corner in ax.collections[0].get_paths()[0].vertices}
     bottom, top = ax.get_ylim()
     assert {(1, 0.4), (1, 0.6), (2, bottom), (2, top)} <= corners
