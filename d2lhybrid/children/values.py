@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, BinaryIO
 
+# What pickle writes without looking anything up by its name.
+PLAIN = type(None), bool, int, float, str, bytes, bytearray, list, tuple, set, frozenset, dict
+
 
 @dataclass(frozen=True)
 class Codec:
@@ -32,12 +35,12 @@ class Codec:
         A subclass of dict, list, tuple, str or a number arrives as one of these.
         """
         file = BytesIO()
-        _Pickler(file, protocol=5).dump(self._plain(value))
+        _Pickler(file, self).dump(value)
         return file.getvalue()
 
     def unpack(self, packed: bytes) -> Any:
         """The value that `pack` was given."""
-        return _Unpickler(BytesIO(packed), self.from_parts).load()
+        return _Unpickler(BytesIO(packed), self).load()
 
     def refusal(self, what: str) -> TypeError:
         """The error for what cannot be sent."""
@@ -47,46 +50,38 @@ class Codec:
             "tuples and dicts of them"
         )
 
-    def _plain(self, value):
-        """A value whose types pickle knows, so that nothing is looked up by its name."""
-        if value is None or isinstance(value, bool):
-            return value
-        if (parts := self.to_parts(value)) is not None:
-            return _Parts(parts)
-        for kind in (int, float, complex, str, bytes):
-            if isinstance(value, kind):
-                return kind(value)
-        for kind in (list, tuple, set, frozenset):
-            if isinstance(value, kind):
-                return kind(map(self._plain, value))
-        if isinstance(value, Mapping):
-            return {self._plain(key): self._plain(part) for key, part in value.items()}
-        raise self.refusal(type(value).__name__)
-
-
-@dataclass(eq=False)  # so that it may be a key of a dict
-class _Parts:
-    """Stands for an array while it is pickled."""
-
-    parts: tuple
-
 
 class _Pickler(pickle.Pickler):
+    def __init__(self, file, codec):
+        super().__init__(file, protocol=5)
+        self._codec = codec
+
     def persistent_id(self, value):
-        return value.parts if isinstance(value, _Parts) else None
+        """None for a plain value; for any other, plain ones of which it is made again."""
+        if type(value) in PLAIN:
+            return None
+        if (parts := self._codec.to_parts(value)) is not None:
+            return "array", *parts
+        if isinstance(value, complex):
+            return "complex", value.real, value.imag
+        if isinstance(value, Mapping):
+            return "plain", dict(value)
+        for kind in PLAIN[1:]:
+            if isinstance(value, kind):
+                return "plain", kind(value)
+        raise self._codec.refusal(type(value).__name__)
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file, from_parts):
+    def __init__(self, file, codec):
         super().__init__(file)
-        self._from_parts = from_parts
+        self._makers = {"array": codec.from_parts, "complex": complex, "plain": lambda value: value}
 
     def persistent_load(self, parts):
-        return self._from_parts(*parts)
+        maker, *parts = parts
+        return self._makers[maker](*parts)
 
     def find_class(self, module, name):
-        if (module, name) == ("builtins", "complex"):
-            return complex
         raise pickle.UnpicklingError(f"{module}.{name} is not data")
 
 

@@ -34,16 +34,13 @@ def _to_parts(value):
             raise _CODEC.refusal(f"a {kind} tensor")
     tensor = value.detach().resolve_conj().resolve_neg().cpu()
     flat = tensor.contiguous().reshape(-1).view(torch.uint8)  # NumPy has no bfloat16
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    return bytearray(flat.numpy()), dtype, tuple(tensor.shape)
+    return bytearray(flat.numpy()), str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape)
 
 
 def _from_parts(content, dtype, shape):
     """A tensor over these bytes."""
-    dtype = getattr(torch, dtype)
-    if not content:
-        return torch.empty(shape, dtype=dtype, device="cpu")
-    return torch.frombuffer(content, dtype=dtype).reshape(shape)
+    tensor = torch.empty(0, dtype=getattr(torch, dtype), device="cpu")
+    return (torch.frombuffer(content, dtype=tensor.dtype) if content else tensor).reshape(shape)
 
 
 _CODEC = Codec("tensors", _to_parts, _from_parts)

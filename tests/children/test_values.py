@@ -42,8 +42,6 @@ def parts(value):
 
 
 CODEC = Codec("arrays", parts, lambda numbers, seven: Array(*numbers, seven))
-ENDLESS = []
-ENDLESS.append(ENDLESS)
 
 
 def test_a_value_arrives_as_pythons_own_types():
@@ -81,14 +79,10 @@ def test_what_is_not_data_is_refused_in_words():
         Codec().pack({Colour.RED: 1})
     with pytest.raises(TypeError, match=r"^Array cannot be sent to another process: numbers"):
         Codec().pack(Array())
-    with pytest.raises(RecursionError):
-        CODEC.pack(ENDLESS)
 
 
 def test_what_arrives_is_never_code():
-    packed = CODEC.pack([Level.HIGH, Name("n"), Point(1, 2), Wide(), OrderedDict()])
-    assert pickle.loads(packed) == [3, "n", (1, 2), [], {}]  # no module is looked up
-    for value in (len, Level.HIGH, OrderedDict(), Name("n"), numpy.ones(1)):
+    for value in (len, Level.HIGH, OrderedDict(), 1j, numpy.ones(1)):
         with pytest.raises(pickle.UnpicklingError, match=r" is not data$"):
             CODEC.unpack(pickle.dumps(value))
 
