@@ -36,7 +36,7 @@ def test_of_a_long_text_the_begin_and_the_end_are_kept():
             kept = Kept(begin, end)
             for part in parts:
                 kept.add(part)
-            assert (kept.text(), kept.count) == (text, 8), (begin, end, parts)
+            assert (str(kept), kept.count) == (text, 8), (begin, end, parts)
 
 
 @pytest.fixture
