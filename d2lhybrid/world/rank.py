@@ -6,7 +6,7 @@ import shutil
 import sys
 import threading
 import traceback
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from datetime import timedelta
 
 import torch
@@ -33,24 +33,24 @@ class Rank(Responder):
 
     def __init__(self):
         super().__init__()
-        self._main = threading.get_ident()
+        self._main, self._go = threading.get_ident(), threading.Event()
         self._sources, self._folder, self._comm = Sources(""), None, None
-        self._has_returned, self._state, self._go = False, {}, threading.Event()
-        self._until_answered = ExitStack()
+        self._has_returned, self._state = False, {}
 
     # Requests -------------------------------------------------------------------------------
 
-    def join(self, rank, folder):
+    def join(self, folder):
         """Open a socket for the others; returns its port. The folder goes when we end."""
-        self.rank, self._folder, self._listener = rank, folder, listen()
+        self._folder, self._listener = folder, listen()
         return self._listener.getsockname()[1]
 
     def meet(self, ports, token, store):
         """Connect with the others, and try torch.distributed; returns why it doesn't work."""
-        self._sockets = connect(self.rank, self._listener, ports, token, PROBE)
+        self.rank = ports.index(self._listener.getsockname()[1])
+        self._ways = connect(self.rank, self._listener, ports, token, PROBE)
         try:
-            with process_group(store, self.rank, len(ports), PROBE):
-                dist.all_reduce(torch.ones(1))
+            join_group(store, self.rank, len(ports), PROBE)
+            dist.all_reduce(torch.ones(1))
         except Exception as error:  # whatever a system lacks
             return in_words(error).splitlines()[0]
 
@@ -69,9 +69,10 @@ class Rank(Responder):
         torch.manual_seed(self.rank)
         device = device_of(self.rank, ranks)
         self._comm = comm = Comm(
-            self.rank, ranks, self._sockets, run, alpha, beta, self._barrier, self._state, device
+            self.rank, ranks, self._ways, run, alpha, beta, self._barrier, self._state, device
         )
-        self._until_answered.enter_context(process_group(store, self.rank, ranks, timeout))
+        if store:
+            join_group(store, self.rank, ranks, timeout)
         self._barrier()  # or a quick rank might leave the group while others still join it
         with Stream(self.report) as stream, redirect_stdout(stream), redirect_stderr(stream):
             result = self._sources.build()(comm, *unpack(args))
@@ -110,7 +111,8 @@ class Rank(Responder):
     def answered(self):
         if self._comm:
             self._comm.close()
-        self._until_answered.close()
+        with suppress(Exception):  # there may be no group, or the others may be gone
+            dist.destroy_process_group()
 
     def ending(self):
         if self._folder:
@@ -143,11 +145,9 @@ class Stream(io.TextIOBase):
         self._report, self._process = report, os.getpid()
 
     def write(self, text):
-        if not isinstance(text, str):
-            raise TypeError(f"only str can be written, not {type(text).__name__}")
         if self.closed or os.getpid() != self._process:
             return sys.__stderr__.write(text)
-        self._report("printed", text)
+        self._report("printed", str(text))
         return len(text)
 
     def flush(self):
@@ -159,15 +159,11 @@ def device_of(rank: int, ranks: int) -> str:
     return f"cuda:{rank}" if ranks <= torch.cuda.device_count() else "cpu"
 
 
-@contextmanager
-def process_group(store, rank, ranks, timeout):
-    """A block in which `torch.distributed` is ready: gloo, and for GPUs NCCL.
+def join_group(store, rank, ranks, timeout):
+    """Make `torch.distributed` ready: gloo, and for GPUs NCCL.
 
-    `store` is the path of a new file, by which the ranks find each other; None for no group.
+    `store` is the path of a new file, by which the ranks find each other.
     """
-    if store is None:
-        yield
-        return
     device, backend = device_of(rank, ranks), "gloo"
     if device != "cpu":
         torch.cuda.set_device(device)
@@ -179,8 +175,3 @@ def process_group(store, rank, ranks, timeout):
         world_size=ranks,
         timeout=timedelta(seconds=timeout),
     )
-    try:
-        yield
-    finally:
-        with suppress(Exception):  # the others may be gone
-            dist.destroy_process_group()

@@ -1,7 +1,6 @@
 """Devices made of processes: a world of several Pythons, which run functions of a notebook.
 
-Explained in notebooks 23 to 26. A process shares nothing with the others, as a second machine
-wouldn't: what one has, others have only if it is sent.
+Explained in notebooks 23 to 26. What one process has, others have only if it is sent.
 
     world = World(4)
     world.run(function, *args)  # function(comm, *args) in each; a list of what they return
@@ -9,7 +8,6 @@ wouldn't: what one has, others have only if it is sent.
 """
 
 import os
-import secrets
 import shutil
 import sys
 import sysconfig
@@ -19,6 +17,7 @@ from contextlib import suppress
 from dataclasses import astuple
 from operator import index
 from queue import SimpleQueue
+from secrets import token_bytes
 from tempfile import mkdtemp
 from threading import RLock
 from time import monotonic
@@ -43,15 +42,11 @@ LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # where gloo is to listen, and nowh
 
 
 class RankError(RuntimeError):
-    """A function has failed in a process of a world; `ranks` are those where it did.
+    """A function has failed in a process of a world.
 
     The message has the error and the line of the function. The traceback, or what the process said
     before it ended, is a note below.
     """
-
-    def __init__(self, message: str, ranks: tuple[int, ...]):
-        super().__init__(message)
-        self.ranks = ranks
 
 
 class World:
@@ -69,9 +64,8 @@ class World:
                 f"a world has 1 to {MOST} processes, got {size}: each loads torch, and takes about "
                 "200 MB"
             )
-        self.size, self.messages, self._runs = size, [], 0
-        self._children, self._owner, self._lock = [], os.getpid(), RLock()
-        self._folder = mkdtemp()
+        self.size, self.messages, self._runs, self._lock = size, [], 0, RLock()
+        self._children, self._owner, self._folder = [], os.getpid(), mkdtemp()
         self._finalizer = weakref.finalize(self, end_own, self._children, self._folder, self._owner)
         self._start()
 
@@ -118,10 +112,25 @@ class World:
         """
         if os.getpid() != self._owner:
             raise RuntimeError("this world belongs to the process that started it")
+        ranks = self.size if ranks is None else index(ranks)
+        if not 1 <= ranks <= self.size:
+            raise ValueError(
+                f"this world can run a function on 1 to {self.size} ranks, got {ranks}"
+            )
+        for name, seconds in {"timeout": timeout, "alpha": alpha, "beta": beta}.items():
+            if not seconds >= 0:  # nan, too
+                raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds}")
+        sources, packed = astuple(Sources.of(function)), pack(args)
+        limit = min(timeout, LONGEST) + LOADING  # for gloo: we want to be the first to notice
         with self._lock:
             if not self._finalizer.alive:
                 raise RuntimeError("this world is closed; make another one")
-            return self._run(function, args, ranks, threads, timeout, alpha, beta)
+            self._replace_processes()
+            self._runs, self.messages = self._runs + 1, []
+            here = sources, packed, surroundings(), ranks, threads, alpha, beta, limit
+            results = self._answers(ranks, timeout, "run", self._runs, *here, self._store())
+            self.messages = [Message(*sent) for _, messages in results for sent in messages]
+        return [unpack(result) for result, _ in results]
 
     def close(self) -> None:
         """End all processes. A world that is closed stays so."""
@@ -136,29 +145,50 @@ class World:
 
     # ----------------------------------------------------------------------------------------
 
-    def _run(self, function, args, ranks, threads, timeout, alpha, beta):
-        ranks = self.size if ranks is None else index(ranks)
-        if not 1 <= ranks <= self.size:
-            raise ValueError(
-                f"this world can run a function on 1 to {self.size} ranks, got {ranks}"
-            )
-        if index(threads) < 1:
-            raise ValueError(f"threads must be 1 or more, got {threads}")
-        for name, seconds in {"timeout": timeout, "alpha": alpha, "beta": beta}.items():
-            if not seconds >= 0:  # nan, too
-                raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds}")
-        sources, packed = Sources.of(function), pack(args)
-        self._replace_processes()
-        limit = min(timeout, LONGEST) + LOADING  # for gloo: we want to be the first to notice
-        request = astuple(sources), packed, surroundings(), ranks, threads, alpha, beta, limit
+    def _replace_processes(self):
+        """Start all processes anew where one has ended, or has imported what is no longer so."""
+        whole = len(self._children) == self.size  # else it was said, or Ctrl-C has left some
+        ended = [child for child in self._children if child.has_ended]
+        changed = [file for file, time in self._files.items() if changed_at(file) != time]
+        if whole and not ended and not changed:
+            self._files = own_modules() | self._files
+            return
+        if whole:
+            why = f"{changed[0]} has changed" if changed else None
+            if ended:
+                why = f"since the last run, rank {ended[0].name} {ended[0].how_it_ended()}"
+            text = f"{why}: all processes are replaced, and their comm.state is lost"
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
+        end_all(self._children)
+        self._start()
+
+    def _start(self):
+        """Start the processes, and wait until each has a way to each other one."""
+        self._said, self._printed, self._problem = SimpleQueue(), {}, None
+        self._runs, self._files = self._runs + 1, own_modules()  # `meet` needs a new store, too
         try:
-            self._runs, self.messages = self._runs + 1, []
-            numbers = self._ask(ranks, "run", self._runs, *request, self._store())
+            for rank in range(self.size):
+                self._children.append(Child("world.rank", variables(), self._said, rank))
+            ports, token = self._answers(self.size, LOADING, "join", self._folder), token_bytes(16)
+            problems = self._answers(self.size, LOADING, "meet", ports, token, self._store())
+        except BaseException:
+            end_all(self._children)
+            raise
+        self._problem = next(filter(None, problems), None)
+
+    def _store(self):
+        """A path for a group of torch.distributed: each needs a new one."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)  # who tidies up may have removed it
+        return None if self._problem else os.path.join(self._folder, f"run_{self._runs}")
+
+    def _answers(self, ranks, timeout, do, *args):
+        """What the first ranks answer to a request. Processes that can't go on are ended."""
+        try:
+            numbers = self._ask(ranks, do, *args)
             answers, failures = self._wait(numbers, timeout)
             late = [rank for rank in numbers if rank not in answers | failures]
-            asked = {rank: self._children[rank].ask("where") for rank in late}
-            places, _ = self._wait(asked, ASK_WHERE)
-            if late or any(each.is_final for each in failures.values()):
+            places, _ = self._wait({r: self._children[r].ask("where") for r in late}, ASK_WHERE)
+            if late or any(failure.is_final for failure in failures.values()):
                 end_all(self._children)
         except BaseException:  # Ctrl-C, too
             end_all(self._children)
@@ -169,62 +199,11 @@ class World:
             raise first_error(failures)
         if late:
             raise timed_out(late, places, timeout)
-        results = [answers[rank] for rank in numbers]
-        self.messages = [Message(*sent) for _, messages in results for sent in messages]
-        return [unpack(result) for result, _ in results]
-
-    def _replace_processes(self):
-        """Start all processes anew where one has ended, or has imported what is no longer so."""
-        why = None
-        if len(self._children) == self.size:  # else it was said, or Ctrl-C has left some
-            ended = [child for child in self._children if child.has_ended]
-            changed = [file for file, time in self._files.items() if changed_at(file) != time]
-            if ended:
-                why = f"since the last run, rank {ended[0].name} {ended[0].how_it_ended()}"
-            elif changed:
-                why = f"{changed[0]} has changed"
-            else:
-                self._files = own_modules() | self._files
-                return
-        end_all(self._children)
-        if why:
-            text = f"{why}: all processes are replaced, and their comm.state is lost"
-            warnings.warn(text, RuntimeWarning, stacklevel=4)
-        self._start()
-
-    def _start(self):
-        """Start the processes, and wait until each has a way to each other one."""
-        self._said, self._printed, self._problem = SimpleQueue(), {}, None
-        self._runs, self._files = self._runs + 1, own_modules()  # `meet` needs a new store, too
-        try:
-            for rank in range(self.size):
-                self._children.append(Child("world.rank", variables(), self._said, rank))
-            joins = {c.name: c.ask("join", c.name, self._folder) for c in self._children}
-            ports, token = self._all_answers(joins), secrets.token_bytes(16)
-            meets = self._ask(self.size, "meet", ports, token, self._store())
-            problems = self._all_answers(meets)
-        except BaseException:
-            end_all(self._children)
-            raise
-        self._problem = next(filter(None, problems), None)
-
-    def _all_answers(self, numbers):
-        """The answers of all, by rank, while they start."""
-        answers, failures = self._wait(numbers, LOADING)
-        if failures:
-            raise first_error(failures)
-        if len(answers) < self.size:
-            raise TimeoutError(f"the processes of a world had not started after {LOADING:g} s")
-        return [answers[rank] for rank in range(self.size)]
+        return [answers[rank] for rank in numbers]
 
     def _ask(self, ranks, do, *args):
         """Ask the first ranks; returns the numbers of the answers, as a dict by rank."""
         return {child.name: child.ask(do, *args) for child in self._children[:ranks]}
-
-    def _store(self):
-        """A path for a group of torch.distributed: each needs a new one."""
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)  # who tidies up may have removed it
-        return None if self._problem else os.path.join(self._folder, f"run_{self._runs}")
 
     def _wait(self, numbers, timeout):
         """The answers with these numbers that come in time, and the failures: two dicts by rank.
@@ -257,7 +236,7 @@ class World:
     def _show_prints(self):
         printed, self._printed = self._printed, {}
         for rank, kept in sorted(printed.items()):
-            for line in kept.text().splitlines():
+            for line in str(kept).splitlines():
                 print(f"rank {rank}: {line}")
 
 
@@ -279,13 +258,6 @@ def end_own(children: list[Child], folder: str, owner: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def shortened(text: str) -> str:
-    """A text, or its beginning and its end."""
-    kept = Kept(KEPT, KEPT)
-    kept.add(text)
-    return kept.text()
-
-
 def surroundings():
     """What holds here and has to hold in the processes, too."""
     device = torch.get_default_device()
@@ -301,13 +273,10 @@ def surroundings():
 def own_modules():
     """The files of modules that are loaded here and not installed, and when they were changed."""
     library = sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")
-    own = {}
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__dict__", {}).get("__file__") or library[0]
-        is_installed = file.startswith(library) or "-packages" in file
-        if not is_installed and name not in ("__main__", "__mp_main__"):  # those can't be imported
-            own[file] = changed_at(file)
-    return own
+    modules = {**sys.modules, "__main__": None, "__mp_main__": None}  # those can't be imported
+    files = {getattr(module, "__dict__", {}).get("__file__") for module in modules.values()}
+    own = [file for file in files if file and not file.startswith(library)]
+    return {file: changed_at(file) for file in own if "-packages" not in file}
 
 
 def changed_at(file):
@@ -338,11 +307,11 @@ def first_error(failures: dict[int, Failure]) -> RankError:
     A process that has ended comes before all: its neighbours may notice earlier than we do.
     """
     first = max(failures.values(), key=lambda failure: failure.has_ended)
-    ranks = tuple(sorted(rank for rank, each in failures.items() if each.text == first.text))
+    ranks = [rank for rank, each in failures.items() if each.text == first.text]
     text = first.text if len(ranks) == 1 else first.text.replace("was killed", "were killed", 1)
-    error = RankError(f"{in_list(ranks)} {shortened(text)}", ranks)
+    error = RankError(f"{in_list(ranks)} {Kept(KEPT, KEPT, text)}")
     if first.note:
-        error.add_note(f"On rank {ranks[0]}:\n{shortened(first.note.rstrip())}")
+        error.add_note(f"On rank {min(ranks)}:\n{Kept(KEPT, KEPT, first.note.rstrip())}")
     return error
 
 

@@ -21,8 +21,10 @@ from process_helpers import default_sigint, gone
 from torch import nn
 
 from d2lhybrid import Message, RankError, World
-from d2lhybrid.children.parent import how_it_ended
+from d2lhybrid.children.parent import end_all, how_it_ended
 from d2lhybrid.world import world as module
+
+__name__ = "__main__"  # what follows travels as the functions of a notebook do
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and groups are POSIX's")
 
@@ -326,8 +328,6 @@ BAD_USE = [
     (hello, [], {"ranks": 4}, ValueError, "can run a function on 1 to 3 ranks, got 4"),
     (hello, [], {"ranks": -1}, ValueError, "1 to 3 ranks, got -1"),
     (hello, [], {"ranks": 1.5}, TypeError, "float"),
-    (hello, [], {"threads": 0}, ValueError, "threads must be 1 or more, got 0"),
-    (hello, [], {"threads": 1.5}, TypeError, "float"),
     (hello, [], {"timeout": None}, TypeError, "NoneType"),
     (hello, [], {"timeout": float("nan")}, ValueError, "seconds, 0 or more, got nan$"),
     (hello, [], {"alpha": float("nan")}, ValueError, "^alpha must .* 0 or more, got nan$"),
@@ -374,19 +374,17 @@ DIVISION = (
     f"ZeroDivisionError: division by zero\n  line {line(divides, 2)} of divides: return 1 / rest"
 )
 RAISED = [
-    (divides, [1], (1,), f"rank 1 raised {DIVISION}"),
-    (divides_all, [], (0, 1, 2), f"ranks 0, 1 and 2 raised {DIVISION}"),
+    (divides, [1], f"rank 1 raised {DIVISION}"),
+    (divides_all, [], f"ranks 0, 1 and 2 raised {DIVISION}"),
     (
         leaves,
         [],
-        (0, 1, 2),
         "ranks 0, 1 and 2 raised SystemExit: for today\n"
         f'  line {line(leaves, 1)} of leaves: sys.exit("for today")',
     ),
     (
         returns_function,
         [],
-        (0, 1, 2),
         "ranks 0, 1 and 2 raised TypeError: returns_function returned what cannot be sent: function"
         " cannot be sent to another process: tensors, numbers, strings and None can, and lists, "
         "tuples and dicts of them",
@@ -394,7 +392,6 @@ RAISED = [
     (
         divides,
         [],
-        (0, 1, 2),
         "ranks 0, 1 and 2 raised TypeError: divides() missing 1 required positional argument: 'by'",
     ),
 ]
@@ -403,9 +400,9 @@ RAISED = [
 def test_an_error_says_which_ranks_and_which_line(world):
     world.run(hello)
     before = processes(world)
-    for function, args, ranks, message in RAISED:
+    for function, args, message in RAISED:
         world.run(ring, torch.ones(1))
-        assert fails_in(world, RankError, message, function, *args).ranks == ranks
+        fails_in(world, RankError, message, function, *args)
         assert world.messages == []
         assert world.run(hello, ranks=1) == [(0, 1)]
         assert processes(world) == before, message  # an error costs nothing
@@ -521,7 +518,6 @@ def dies(comm):
 def test_who_dies_is_the_cause_and_not_who_waits_for_it(world):
     killed = f"rank 1 {how_it_ended(-signal.SIGKILL)}"
     error = fails_in(world, RankError, killed, dies)
-    assert error.ranks == (1,)
     (note,) = error.__notes__
     assert note.startswith("On rank 1:\n")
     assert note.endswith("last words")  # behind what earlier runs may have written there
@@ -777,7 +773,7 @@ def test_ctrl_c_ends_a_run_and_a_start_and_the_world_works_again(ctrl_c, home, t
     for thread in threads:
         thread.join()
     world.run(waits, 0)
-    world._children.pop().end()  # as if Ctrl-C had come again, while the processes were ended
+    end_all(world._children)  # as if Ctrl-C had come again, while the processes were ended
     pids = world.run(waits, 0)
     assert pids == processes(world)
     world.close()
