@@ -16,7 +16,7 @@ from ..children import inside
 from ..children.inside import Responder, in_words
 from .comm import Comm, connect, listen
 from .packing import pack, unpack
-from .sources import Sources
+from .sources import unpacked_function
 
 PROBE = 30.0  # seconds for the processes to find each other
 
@@ -34,7 +34,7 @@ class Rank(Responder):
     def __init__(self):
         super().__init__()
         self._main, self._go = threading.get_ident(), threading.Event()
-        self._sources, self._folder, self._comm = Sources(""), None, None
+        self._name, self._files, self._folder, self._comm = "", {}, None, None
         self._has_returned, self._state = False, {}
 
     # Requests -------------------------------------------------------------------------------
@@ -49,17 +49,18 @@ class Rank(Responder):
         self.rank = ports.index(self._listener.getsockname()[1])
         self._ways = connect(self.rank, self._listener, ports, token, PROBE)
         try:
-            join_group(store, self.rank, len(ports), PROBE)
+            join_group(store, self.rank, len(ports), timedelta(seconds=PROBE))
             dist.all_reduce(torch.ones(1))
         except Exception as error:  # whatever a system lacks
             return in_words(error).splitlines()[0]
 
-    def run(self, run, sources, args, here, ranks, threads, alpha, beta, timeout, store):
+    def run(self, run, function, args, here, ranks, threads, alpha, beta, store):
         """Run a function; returns what it returns, packed, and the messages that it has sent.
 
         `here` is what holds in the world's process, and is set whatever an earlier function set.
         """
-        self._sources, self._comm, self._has_returned = Sources(*sources), None, False
+        self._name, self._files, packed = function
+        self._comm, self._has_returned = None, False
         sys.path[:] = here["path"]
         os.chdir(here["folder"])
         torch.set_grad_enabled(here["gradients"])
@@ -72,16 +73,16 @@ class Rank(Responder):
             self.rank, ranks, self._ways, run, alpha, beta, self._barrier, self._state, device
         )
         if store:
-            join_group(store, self.rank, ranks, timeout)
+            join_group(store, self.rank, ranks, timedelta(days=100))  # the world's limit is first
         self._barrier()  # or a quick rank might leave the group while others still join it
         with Stream(self.report) as stream, redirect_stdout(stream), redirect_stderr(stream):
-            result = self._sources.build()(comm, *unpack(args))
+            result = unpacked_function(self._files, packed)(comm, *unpack(args))
         self._has_returned = True
         comm.finish()
         try:
             return pack(result), comm.messages
         except TypeError as error:
-            raise TypeError(f"{self._sources.name} returned what cannot be sent: {error}") from None
+            raise TypeError(f"{self._name} returned what cannot be sent: {error}") from None
 
     def where(self):
         """At which line of the functions that were sent the main thread is at this moment."""
@@ -97,16 +98,13 @@ class Rank(Responder):
     # ----------------------------------------------------------------------------------------
 
     def described(self, error):
-        """An error in words with its line, the traceback, and whether something is still to send.
-
-        It is said before the group ends, which the others would notice.
-        """
+        """What a `Failure` holds. It is said before the group ends, which others would notice."""
         trace = traceback.TracebackException.from_exception(error)
         while trace.stack and trace.stack[0].filename in (__file__, inside.__file__):
             del trace.stack[0]
         text = "\n  ".join([f"raised {in_words(error)}", *self._lines(trace.stack)[-1:]])
-        is_stuck = self._comm is not None and not self._comm.close()
-        return text, "".join(trace.format()), is_stuck
+        is_usable = self._comm is None or self._comm.close()
+        return text, "".join(trace.format()), "usable" if is_usable else "stuck"
 
     def answered(self):
         if self._comm:
@@ -125,9 +123,9 @@ class Rank(Responder):
 
     def _lines(self, stack):
         """Of a traceback, outermost first, the lines of the functions that were sent."""
-        lines, name = [], self._sources.name
+        lines, name = [], self._name
         for entry in stack:
-            if entry.filename in self._sources.files:
+            if entry.filename in self._files:
                 # what has no name of its own, such as a lambda, is of the function around it
                 name = name if entry.name.startswith("<") else entry.name
                 lines.append(f"line {entry.lineno} of {name}: {entry.line}".removesuffix(": "))
@@ -173,5 +171,5 @@ def join_group(store, rank, ranks, timeout):
         store=dist.FileStore(store, ranks),
         rank=rank,
         world_size=ranks,
-        timeout=timedelta(seconds=timeout),
+        timeout=timeout,
     )

@@ -1,7 +1,7 @@
 """Functions for another process: what a function is, and all of the notebook that it calls.
 
-    sources = Sources.of(train)  # here
-    train = sources.build()   # there, after it was pickled
+    name, files, packed = packed_function(train)  # here
+    train = unpacked_function(files, packed)      # there
 
 Python pickles a function of a notebook only as its name, which another process can't look up.
 cloudpickle sends what it is, and the notebook's functions and classes that it uses; modules, and
@@ -15,7 +15,6 @@ import linecache
 import pickle
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pkgutil import resolve_name
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -25,37 +24,28 @@ import cloudpickle
 NOTEBOOK = "__main__"  # its module, which another process cannot import
 
 
-@dataclass
-class Sources:
-    """A function, pickled, and the lines of the cells or files in which it and its helpers stand.
+def packed_function(function: FunctionType) -> tuple[str, dict[str, list[str]], bytes]:
+    """Its name; the lines of the cells or files where it and its helpers stand; it, pickled.
 
-    TypeError, in words, if the function needs what can't travel so.
+    TypeError, in words, if it isn't written with `def`, or needs what can't travel so.
     """
+    if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
+        given = getattr(function, "__name__", type(function).__name__)
+        raise TypeError(f"a world runs functions that are written with def, and got {given}")
+    files, file = {}, io.BytesIO()
+    keep_lines(function, files)
+    try:
+        _Pickler(file, files).dump(function)
+    except (TypeError, AttributeError, pickle.PicklingError) as error:
+        raise TypeError(str(error)) from None  # where pickle was then helps nobody
+    return function.__name__, files, file.getvalue()
 
-    name: str
-    files: dict[str, list[str]] = field(default_factory=dict)
-    packed: bytes = b""
 
-    @classmethod
-    def of(cls, function: FunctionType) -> "Sources":
-        """What a function needs that was written with `def`."""
-        if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
-            given = getattr(function, "__name__", type(function).__name__)
-            raise TypeError(f"a world runs functions that are written with def, and got {given}")
-        sources, file = cls(function.__name__), io.BytesIO()
-        keep_lines(function, sources.files)
-        try:
-            _Pickler(file, sources.files).dump(function)
-        except (TypeError, AttributeError, pickle.PicklingError) as error:
-            raise TypeError(str(error)) from None  # where pickle was then helps nobody
-        sources.packed = file.getvalue()
-        return sources
-
-    def build(self) -> Any:
-        """The function; its lines are found by `linecache`."""
-        for filename, lines in self.files.items():
-            linecache.cache[filename] = len(lines), None, lines, filename
-        return pickle.loads(self.packed)
+def unpacked_function(files: dict[str, list[str]], packed: bytes) -> FunctionType:
+    """The function; its lines are found by `linecache`."""
+    for filename, lines in files.items():
+        linecache.cache[filename] = len(lines), None, lines, filename
+    return pickle.loads(packed)
 
 
 class _Pickler(cloudpickle.Pickler):

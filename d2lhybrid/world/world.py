@@ -14,7 +14,6 @@ import sysconfig
 import warnings
 import weakref
 from contextlib import suppress
-from dataclasses import astuple
 from operator import index
 from queue import SimpleQueue
 from secrets import token_bytes
@@ -30,12 +29,11 @@ from ..children.parent import Child, Kept, end_all, new_answers
 from ..frameworks.threads import THREADS
 from .comm import Message
 from .packing import pack, unpack
-from .sources import Sources
+from .sources import packed_function
 
 MOST = 16  # each is a Python with torch, of some 200 MB
 FAIL_FAST = 0.5  # seconds in which the others notice that one has failed
 LOADING = 120.0  # seconds for Python to load torch, on a busy machine
-LONGEST = 1e6  # seconds: gloo knows no limit that is infinite
 ASK_WHERE = 1.0  # seconds to say where a function hangs
 KEPT = 2000  # characters of what a rank prints or raises, at the beginning and at the end
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # where gloo is to listen, and nowhere else
@@ -92,14 +90,13 @@ class World:
 
         `function` is written with `def`. The notebook's functions and classes that it uses are sent
         with it, and so are the values of its defaults. Modules are imported there: what was set in
-        them here is not there. Data of the notebook is not sent, and must be passed, and so must
-        environment variables that were set after the start. Arguments and results are tensors,
-        numbers, strings, and lists, tuples and dicts of these.
+        them here is not there. Data of the notebook must be passed, and so must environment
+        variables that were set after the start. Arguments and results are tensors, numbers,
+        strings, and lists, tuples and dicts of these.
 
         There, torch's default dtype, its default device, whether it records gradients, the current
         folder and `sys.path` are those of here. torch.distributed is ready, and torch's dice are
-        seeded with the rank. What Python prints is shown at the end; what other programs or C
-        print is not.
+        seeded with the rank. What Python prints is shown at the end.
 
         `ranks`: only the first so many take part. `threads`: for torch, in each process. `alpha`,
         `beta`: what `comm` sends takes `alpha` + `beta` * bytes seconds to leave a process, and to
@@ -120,15 +117,14 @@ class World:
         for name, seconds in {"timeout": timeout, "alpha": alpha, "beta": beta}.items():
             if not seconds >= 0:  # nan, too
                 raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds}")
-        sources, packed = astuple(Sources.of(function)), pack(args)
-        limit = min(timeout, LONGEST) + LOADING  # for gloo: we want to be the first to notice
+        sources, packed = packed_function(function), pack(args)
         with self._lock:
             if not self._finalizer.alive:
                 raise RuntimeError("this world is closed; make another one")
             self._replace_processes()
             self._runs, self.messages = self._runs + 1, []
-            here = sources, packed, surroundings(), ranks, threads, alpha, beta, limit
-            results = self._answers(ranks, timeout, "run", self._runs, *here, self._store())
+            request = sources, packed, surroundings(), ranks, threads, alpha, beta, self._store()
+            results = self._answers(ranks, timeout, "run", self._runs, *request)
             self.messages = [Message(*sent) for _, messages in results for sent in messages]
         return [unpack(result) for result, _ in results]
 
@@ -177,7 +173,7 @@ class World:
         self._problem = next(filter(None, problems), None)
 
     def _store(self):
-        """A path for a group of torch.distributed: each needs a new one."""
+        """A path for a group of torch.distributed, which needs a new one; None if it can't work."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)  # who tidies up may have removed it
         return None if self._problem else os.path.join(self._folder, f"run_{self._runs}")
 
@@ -188,7 +184,7 @@ class World:
             answers, failures = self._wait(numbers, timeout)
             late = [rank for rank in numbers if rank not in answers | failures]
             places, _ = self._wait({r: self._children[r].ask("where") for r in late}, ASK_WHERE)
-            if late or any(failure.is_final for failure in failures.values()):
+            if late or any(each.process != "usable" for each in failures.values()):
                 end_all(self._children)
         except BaseException:  # Ctrl-C, too
             end_all(self._children)
@@ -225,8 +221,8 @@ class World:
                 elif kind == "ok":
                     answers[rank] = content
                 else:
-                    content = content or (child.how_it_ended(), child.last_words().strip(), True)
-                    failures[rank] = Failure(*content, has_ended=kind == "ended")
+                    content = content or (child.how_it_ended(), child.last_words(), "ended")
+                    failures[rank] = Failure(*content)
                     late = min(late, monotonic() + FAIL_FAST)
             if len(at_barrier) == len(numbers):
                 at_barrier.clear()
@@ -291,14 +287,12 @@ def changed_at(file):
 class Failure(NamedTuple):
     """How a function or its process has failed: in words, and the traceback or the last words.
 
-    `is_final`: the process can't be used again, as something is stuck on its way out or, if
-    `has_ended`, there is none.
+    The process is "usable" again, or "stuck" with something on its way out, or has "ended".
     """
 
     text: str
     note: str
-    is_final: bool
-    has_ended: bool
+    process: str
 
 
 def first_error(failures: dict[int, Failure]) -> RankError:
@@ -306,12 +300,12 @@ def first_error(failures: dict[int, Failure]) -> RankError:
 
     A process that has ended comes before all: its neighbours may notice earlier than we do.
     """
-    first = max(failures.values(), key=lambda failure: failure.has_ended)
+    first = max(failures.values(), key=lambda failure: failure.process == "ended")
     ranks = [rank for rank, each in failures.items() if each.text == first.text]
     text = first.text if len(ranks) == 1 else first.text.replace("was killed", "were killed", 1)
     error = RankError(f"{in_list(ranks)} {Kept(KEPT, KEPT, text)}")
-    if first.note:
-        error.add_note(f"On rank {min(ranks)}:\n{Kept(KEPT, KEPT, first.note.rstrip())}")
+    if note := first.note.strip():
+        error.add_note(f"On rank {min(ranks)}:\n{Kept(KEPT, KEPT, note)}")
     return error
 
 

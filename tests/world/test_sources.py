@@ -4,7 +4,6 @@ import concurrent.futures as futures
 import functools
 import linecache
 import math
-import pickle
 import sys
 import traceback
 import xml.etree.ElementTree
@@ -18,14 +17,15 @@ from IPython.core.interactiveshell import InteractiveShell
 from torch import nn, tensor, zeros as nothing
 
 from d2lhybrid import get_net
-from d2lhybrid.world.sources import Sources, global_names
+from d2lhybrid.world.sources import global_names, packed_function, unpacked_function
 
 __name__ = "__main__"  # what follows travels as the functions of a notebook do
 
 
 def sent(function):
     """A function as another process has it."""
-    return pickle.loads(pickle.dumps(Sources.of(function))).build()
+    _, files, packed = packed_function(function)
+    return unpacked_function(files, packed)
 
 
 # What comes along -----------------------------------------------------------------------------
@@ -267,12 +267,12 @@ def test_nothing_else_comes():
 def test_what_a_module_has_is_imported_there():
     assert sent(imports).__globals__["get_net"] is get_net
     assert sent(get_net) is get_net
-    assert list(Sources.of(get_net).files) == [get_net.__code__.co_filename]  # for its lines
+    assert list(packed_function(get_net)[1]) == [get_net.__code__.co_filename]  # for its lines
 
 
 def test_dice_of_a_module_are_those_of_the_other_process():
     # Python would send the generator that `randint` belongs to, with its state.
-    assert len(Sources.of(imports).packed) < 3000
+    assert len(packed_function(imports)[2]) < 3000
 
 
 def test_what_was_made_in_another_process_stays_there():
@@ -356,7 +356,7 @@ REFUSED = {
 def test_what_stays_is_said_before_anything_is_sent():
     for function, message in REFUSED.values():
         with pytest.raises(TypeError) as caught:
-            Sources.of(function)
+            packed_function(function)
         assert str(caught.value) == message
 
 
@@ -471,9 +471,9 @@ def test_the_functions_of_cells_are_found(shell, capsys):
     names = shell(*CELLS)
     assert names["train"].__module__ == "__main__"
     assert sent(names["train"])(None, torch.ones(2, 3)) == "24"
-    assert "".join(*Sources.of(names["ones"]).files.values()) == CELLS[1]
+    assert "".join(*packed_function(names["ones"])[1].values()) == CELLS[1]
     with pytest.raises(TypeError, match=f"^wrong uses 'size', of type int, {STAYS}$"):
-        Sources.of(names["wrong"])
+        packed_function(names["wrong"])
 
 
 def test_open_is_pythons_and_not_the_shells(shell, tmp_path):
