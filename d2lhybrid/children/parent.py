@@ -74,13 +74,13 @@ class Child:
         self.name, self.printed = name, Kept(0, LAST)
         self._asked, self._requests, self._is_killed = 0, SimpleQueue(), False
         self.process = start_python(module, variables)
-        self._threads = [
+        self.threads = [
             Thread(target=self._keep_printed, args=[self.process.stderr], daemon=True),
             Thread(target=self._read_answers, args=[self.process.stdout, answers], daemon=True),
             # In a thread, too: a large request has to wait until the process reads.
             Thread(target=self._write_requests, args=[self.process.stdin], daemon=True),
         ]
-        for thread in self._threads:
+        for thread in self.threads:
             thread.start()
 
     def ask(self, do: str, *args: Any) -> int:
@@ -111,7 +111,7 @@ class Child:
     def last_words(self) -> str:
         """What the process printed last. It is killed: else there may be more to come."""
         self.kill()
-        self._threads[0].join(GRACE)  # the one that keeps it
+        self.threads[0].join(GRACE)  # the one that keeps it
         return str(self.printed)
 
     def kill(self) -> None:
@@ -126,14 +126,6 @@ class Child:
         self.process.wait()
         self._is_killed = True
 
-    def end(self, late: float) -> None:
-        """Let the process end by itself until the moment `late`, or kill it; end the threads."""
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(max(0, late - monotonic()))
-        self.kill()
-        for thread in self._threads:
-            thread.join(GRACE)
-
     # Threads --------------------------------------------------------------------------------
 
     def _write_requests(self, pipe):
@@ -143,14 +135,12 @@ class Child:
                 pipe.flush()
 
     def _read_answers(self, pipe, answers):
-        try:
-            with pipe, suppress(EOFError, OSError):
-                while pipe.readline() not in (BEGIN, b""):
-                    pass
-                while True:
-                    answers.put((self, read_frame(pipe)))
-        finally:
-            answers.put((self, None))
+        with pipe, suppress(EOFError, OSError):
+            while pipe.readline() not in (BEGIN, b""):
+                pass
+            while True:
+                answers.put((self, read_frame(pipe)))
+        answers.put((self, None))
 
     def _keep_printed(self, pipe):
         decoder = getincrementaldecoder("utf-8")("replace")
@@ -171,7 +161,7 @@ def new_answers(answers: SimpleQueue, children: list[Child]) -> list[tuple[Child
 
 
 def end_all(children: list[Child], grace: float = 0.0) -> None:
-    """End all processes, at the same time, and empty the list.
+    """End all processes, at the same time, and their threads, and empty the list.
 
     They end properly if they do so in `grace` seconds, or else by force.
     """
@@ -179,7 +169,12 @@ def end_all(children: list[Child], grace: float = 0.0) -> None:
         child.ask_no_more()
     late = monotonic() + grace
     while children:
-        children.pop().end(late)
+        child = children.pop()
+        with suppress(subprocess.TimeoutExpired):
+            child.process.wait(max(0, late - monotonic()))
+        child.kill()
+        for thread in child.threads:
+            thread.join(GRACE)
 
 
 def how_it_ended(code: int) -> str:

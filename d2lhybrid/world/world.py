@@ -13,7 +13,6 @@ import sys
 import sysconfig
 import warnings
 import weakref
-from contextlib import suppress
 from operator import index
 from queue import SimpleQueue
 from secrets import token_bytes
@@ -58,10 +57,7 @@ class World:
 
     def __init__(self, size: int):
         if not 1 <= index(size) <= MOST:
-            raise ValueError(
-                f"a world has 1 to {MOST} processes, got {size}: each loads torch, and takes about "
-                "200 MB"
-            )
+            raise ValueError(f"a world has 1 to {MOST} processes, of 200 MB each, got {size}")
         self.size, self.messages, self._runs, self._lock = size, [], 0, RLock()
         self._children, self._owner, self._folder = [], os.getpid(), mkdtemp()
         self._finalizer = weakref.finalize(self, end_own, self._children, self._folder, self._owner)
@@ -69,7 +65,7 @@ class World:
 
     def __repr__(self):
         state = f"without gloo: {self._problem}" if self._problem else "with gloo"
-        return f"World({self.size}), {state}" if self._finalizer.alive else "a closed World"
+        return f"World({self.size}), {state if self._finalizer.alive else 'closed'}"
 
     @property
     def has_gloo(self) -> bool:
@@ -111,9 +107,7 @@ class World:
             raise RuntimeError("this world belongs to the process that started it")
         ranks = self.size if ranks is None else index(ranks)
         if not 1 <= ranks <= self.size:
-            raise ValueError(
-                f"this world can run a function on 1 to {self.size} ranks, got {ranks}"
-            )
+            raise ValueError(f"this world has 1 to {self.size} ranks, got {ranks}")
         for name, seconds in {"timeout": timeout, "alpha": alpha, "beta": beta}.items():
             if not seconds >= 0:  # nan, too
                 raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds}")
@@ -145,15 +139,15 @@ class World:
         """Start all processes anew where one has ended, or has imported what is no longer so."""
         whole = len(self._children) == self.size  # else it was said, or Ctrl-C has left some
         ended = [child for child in self._children if child.has_ended]
-        changed = [file for file, time in self._files.items() if changed_at(file) != time]
+        files = own_modules()
+        changed = [file for file, time in self._files.items() if files.get(file, time) != time]
+        self._files = files | self._files
         if whole and not ended and not changed:
-            self._files = own_modules() | self._files
             return
         if whole:
-            why = f"{changed[0]} has changed" if changed else None
-            if ended:
-                why = f"since the last run, rank {ended[0].name} {ended[0].how_it_ended()}"
-            text = f"{why}: all processes are replaced, and their comm.state is lost"
+            first = changed[0] if changed else f"since the last run, rank {ended[0].name}"
+            why = "has changed" if changed else ended[0].how_it_ended()
+            text = f"{first} {why}: all processes are replaced, and their comm.state is lost"
             warnings.warn(text, RuntimeWarning, stacklevel=3)
         end_all(self._children)
         self._start()
@@ -204,8 +198,7 @@ class World:
     def _wait(self, numbers, timeout):
         """The answers with these numbers that come in time, and the failures: two dicts by rank.
 
-        They are in the order of their coming. After the first failure, the others have little time
-        left. What is printed is kept, and who waits at a barrier goes on when all do.
+        Failures are in the order of their coming; after the first, the others have little time.
         """
         answers, failures, at_barrier, late = {}, {}, set(), monotonic() + timeout
         while len(answers | failures) < len(numbers) and monotonic() < late:
@@ -271,35 +264,25 @@ def own_modules():
     library = sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")
     modules = {**sys.modules, "__main__": None, "__mp_main__": None}  # those can't be imported
     files = {getattr(module, "__dict__", {}).get("__file__") for module in modules.values()}
-    own = [file for file in files if file and not file.startswith(library)]
-    return {file: changed_at(file) for file in own if "-packages" not in file}
-
-
-def changed_at(file):
-    """When a file was changed; None if it is gone."""
-    with suppress(OSError):
-        return os.stat(file).st_mtime_ns
+    own = [file for file in filter(None, files) if not file.startswith(library)]
+    own = [file for file in own if "-packages" not in file and os.path.exists(file)]
+    return {file: os.path.getmtime(file) for file in own}
 
 
 # Errors -------------------------------------------------------------------------------------
 
 
 class Failure(NamedTuple):
-    """How a function or its process has failed: in words, and the traceback or the last words.
-
-    The process is "usable" again, or "stuck" with something on its way out, or has "ended".
-    """
+    """How a function or its process has failed."""
 
     text: str
-    note: str
-    process: str
+    note: str  # the traceback, or the last words
+    process: str  # "usable" again, "stuck" with something on its way out, or "ended"
 
 
 def first_error(failures: dict[int, Failure]) -> RankError:
-    """The error for what went wrong first; the others fail because of it, or in the same way.
-
-    A process that has ended comes before all: its neighbours may notice earlier than we do.
-    """
+    """The error for what went wrong first; the others fail because of it, or in the same way."""
+    # A process that has ended comes before all: its neighbours may notice earlier than we do.
     first = max(failures.values(), key=lambda failure: failure.process == "ended")
     ranks = [rank for rank, each in failures.items() if each.text == first.text]
     text = first.text if len(ranks) == 1 else first.text.replace("was killed", "were killed", 1)
