@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import Any
 
 from ..frameworks import to_numpy
-from .values import Codec
+from .values import pack, unpack
 
 
 class Widened:
@@ -36,12 +36,12 @@ def encode(value: Any, widening: bool = True) -> bytes:
 
     `widening`: whether an array may be sent whose format NumPy lacks, see `Widened`.
     """
-    return Codec("arrays, tensors", partial(_to_parts, widening)).pack(value)
+    return pack(value, partial(_to_parts, widening), "arrays, tensors")
 
 
 def decode(packed: bytes) -> Any:
     """The value that `encode` was given; an array of whatever framework as NumPy's."""
-    return Codec(from_parts=_from_parts).unpack(packed)
+    return unpack(packed, _from_parts)
 
 
 def _to_parts(widening, value):

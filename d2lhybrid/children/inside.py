@@ -21,8 +21,9 @@ BEGIN = b"answers begin here\n"  # the line of stdout behind which frames come
 class Responder:
     """Answers the requests of the parent's `Child`; a subclass has a method for each.
 
-    A method gets the arguments of the request, and returns plain values. What is said is a frame,
-    see `values`: the request's number; "ok" or "error", or another kind in a `report`; a content.
+    A method gets the arguments of the request, and returns plain values; for an error that it
+    raises, the subclass's `described(error)` does. What is said is a frame, see `values`: the
+    request's number; "ok" or "error", or another kind in a `report`; a content.
     """
 
     urgent = ()  # names of methods that a thread calls at once, while another one may be running
@@ -45,10 +46,6 @@ class Responder:
     def report(self, kind: str, content: Any = None) -> None:
         """Tell the parent what it has not asked for. Several threads may speak at the same time."""
         self._write(frame((0, kind, content)))
-
-    def described(self, error: BaseException) -> Any:
-        """What the parent is told of an error, as plain values."""
-        raise NotImplementedError
 
     def answered(self) -> None:
         """Called behind each answer, but for urgent ones."""

@@ -84,10 +84,7 @@ class Child:
             thread.start()
 
     def ask(self, do: str, *args: Any) -> int:
-        """Request a method; returns the number by which its answer is recognised.
-
-        From a process that has ended no answer comes.
-        """
+        """Request a method; returns its answer's number. Who has ended gives none."""
         self._asked += 1
         self._requests.put(frame((self._asked, do, args)))
         return self._asked
@@ -95,11 +92,6 @@ class Child:
     def ask_no_more(self) -> None:
         """Close the pipe behind the last request: the process's sign to end."""
         self._requests.put(None)
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether there is no such process any more."""
-        return self.process.poll() is not None
 
     def how_it_ended(self) -> str:
         """What became of a process that says no more, in words."""
@@ -150,14 +142,11 @@ class Child:
 
 
 def new_answers(answers: SimpleQueue, children: list[Child]) -> list[tuple[Child, Any]]:
-    """What children say next: pairs of a child and an answer, or none if they say nothing soon.
-
-    The answer of a child that has ended is None.
-    """
+    """What children say next: pairs of a child and an answer, which is None where it has ended."""
     try:
         return [answers.get(timeout=POLL)]
     except Empty:  # helpers of a process may keep its pipe open after its end
-        return [(child, None) for child in children if child.has_ended]
+        return [(child, None) for child in children if child.process.poll() is not None]
 
 
 def end_all(children: list[Child], grace: float = 0.0) -> None:

@@ -4,14 +4,11 @@ Explained in notebook 25. `rank`, `size`, `send` and `isend` are MPI's words.
 """
 
 import socket
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from time import monotonic, sleep
 from typing import Any, NamedTuple
-
-import torch
 
 from .packing import content_bytes, pack, unpack
 
@@ -33,32 +30,18 @@ class Message(NamedTuple):
     bytes: int
 
 
-class PeerLost(ConnectionError):
-    """Another process of the world has ended, so nothing can come from it."""
-
-
 class Comm:
     """One process's own place in a world: its `rank`, how many there are, and a way to each.
 
-    `device` is a GPU of its own where there are enough, and otherwise the CPU. `state` is a dict
-    that is kept from one run to the next. `barrier()` returns when all have called it. Every
-    function that a world runs gets one as its first argument.
+    Every function that a world runs gets one as its first argument. There it has a `device`, too: a
+    GPU of its own where there are enough, and otherwise the CPU; a `state`, a dict that is kept
+    from one run to the next; and `barrier()`, which returns when all have called it.
     """
 
     def __init__(
-        self,
-        rank: int,
-        size: int,
-        ways: dict[int, Connection],
-        run: int = 0,
-        alpha: float = 0.0,
-        beta: float = 0.0,
-        barrier: Callable[[], None] | None = None,
-        state: dict | None = None,
-        device: str = "cpu",
+        self, rank: int, size: int, ways: dict, run: int = 0, alpha: float = 0.0, beta: float = 0.0
     ):
-        self.rank, self.size, self.device = rank, size, torch.device(device)
-        self.barrier, self.state, self.messages = barrier, state, []
+        self.rank, self.size, self.messages = rank, size, []
         self._run, self._alpha, self._beta = run, alpha, beta
         self._ways = {peer: ways[peer] for peer in range(size) if peer != rank}
         self._out_free = self._in_free = 0.0  # when the last message will have passed
@@ -89,7 +72,7 @@ class Comm:
         return self._sent[-1]
 
     def receive(self, source: int) -> Any:
-        """Wait for the next value from this rank. PeerLost if its process has ended."""
+        """Wait for the next value from this rank. ConnectionError if its process has ended."""
         while True:
             run, value = self._read(source)
             if run == self._run:
@@ -134,7 +117,7 @@ class Comm:
         try:
             way.send_bytes(packed)
         except OSError as error:
-            raise PeerLost(f"rank {to} has ended, and can't be sent anything") from error
+            raise ConnectionError(f"rank {to} has ended, and can't be sent anything") from error
         sleep_until(late)
 
     def _read(self, source):
@@ -142,7 +125,7 @@ class Comm:
         try:
             run, begin, value = unpack(self._way(source).recv_bytes())
         except (EOFError, OSError) as error:
-            raise PeerLost(f"rank {source} has ended, and nothing can come from it") from error
+            raise ConnectionError(f"rank {source} has ended, and can't send anything") from error
         if run == self._run:
             took = self._alpha + self._beta * content_bytes(value)
             self._in_free = max(begin, self._in_free) + took

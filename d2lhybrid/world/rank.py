@@ -68,10 +68,9 @@ class Rank(Responder):
         torch.set_default_device(here["device"])
         torch.set_num_threads(threads)
         torch.manual_seed(self.rank)
-        device = device_of(self.rank, ranks)
-        self._comm = comm = Comm(
-            self.rank, ranks, self._ways, run, alpha, beta, self._barrier, self._state, device
-        )
+        self._comm = comm = Comm(self.rank, ranks, self._ways, run, alpha, beta)
+        comm.device, comm.state = torch.device(device_of(self.rank, ranks)), self._state
+        comm.barrier = self._barrier
         if store:
             join_group(store, self.rank, ranks, timedelta(days=100))  # the world's limit is first
         self._barrier()  # or a quick rank might leave the group while others still join it
@@ -98,7 +97,10 @@ class Rank(Responder):
     # ----------------------------------------------------------------------------------------
 
     def described(self, error):
-        """What a `Failure` holds. It is said before the group ends, which others would notice."""
+        """An error in words, its traceback, and whether the process is "usable" again or "stuck".
+
+        It is said before the group ends, which the others would notice.
+        """
         trace = traceback.TracebackException.from_exception(error)
         while trace.stack and trace.stack[0].filename in (__file__, inside.__file__):
             del trace.stack[0]
@@ -135,8 +137,7 @@ class Rank(Responder):
 class Stream(io.TextIOBase):
     """What a function prints goes to the world at once, so that a killed process keeps nothing.
 
-    But not what comes after the run, or from a copy of this process by `os.fork`: if two processes
-    spoke, no word of them could be understood.
+    But not what comes after the run, or from a copy of this process: two must not speak at once.
     """
 
     def __init__(self, report):

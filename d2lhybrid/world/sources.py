@@ -3,10 +3,9 @@
     name, files, packed = packed_function(train)  # here
     train = unpacked_function(files, packed)      # there
 
-Python pickles a function of a notebook only as its name, which another process can't look up.
-cloudpickle sends what it is, and the notebook's functions and classes that it uses; modules, and
-what is in them, are imported there again. It would send the notebook's data as well. Here that is
-refused, so that in lessons about messages nothing travels unseen.
+Python pickles a function of a notebook only as its name. cloudpickle sends what it is, and the
+notebook's functions and classes that it uses; what is in modules is imported there again. It would
+send the notebook's data as well. Here that is refused, so that nothing travels unseen.
 """
 
 import dis
@@ -49,10 +48,7 @@ def unpacked_function(files: dict[str, list[str]], packed: bytes) -> FunctionTyp
 
 
 class _Pickler(cloudpickle.Pickler):
-    """Pickles as cloudpickle does, but for what another process can import: that by its name.
-
-    Refuses data. `files` gets the lines of what is pickled.
-    """
+    """Refuses data; what another process can import goes by its name, all else as it is."""
 
     def __init__(self, file, files):
         super().__init__(file)

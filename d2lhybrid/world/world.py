@@ -20,7 +20,7 @@ from tempfile import mkdtemp
 from threading import RLock
 from time import monotonic
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -138,7 +138,7 @@ class World:
     def _replace_processes(self):
         """Start all processes anew where one has ended, or has imported what is no longer so."""
         whole = len(self._children) == self.size  # else it was said, or Ctrl-C has left some
-        ended = [child for child in self._children if child.has_ended]
+        ended = [each for each in self._children if each.process.poll() is not None]
         files = own_modules()
         changed = [file for file, time in self._files.items() if files.get(file, time) != time]
         self._files = files | self._files
@@ -178,13 +178,16 @@ class World:
             answers, failures = self._wait(numbers, timeout)
             late = [rank for rank in numbers if rank not in answers | failures]
             places, _ = self._wait({r: self._children[r].ask("where") for r in late}, ASK_WHERE)
-            if late or any(each.process != "usable" for each in failures.values()):
+            if late or any(process != "usable" for *_, process in failures.values()):
                 end_all(self._children)
         except BaseException:  # Ctrl-C, too
             end_all(self._children)
             raise
         finally:
-            self._show_prints()
+            printed, self._printed = self._printed, {}
+            for rank, kept in sorted(printed.items()):
+                for line in str(kept).splitlines():
+                    print(f"rank {rank}: {line}")
         if failures:
             raise first_error(failures)
         if late:
@@ -198,7 +201,8 @@ class World:
     def _wait(self, numbers, timeout):
         """The answers with these numbers that come in time, and the failures: two dicts by rank.
 
-        Failures are in the order of their coming; after the first, the others have little time.
+        A failure is a text, a note and what the process is now: "usable", "stuck" or "ended". They
+        are in the order of their coming; after the first, the others have little time.
         """
         answers, failures, at_barrier, late = {}, {}, set(), monotonic() + timeout
         while len(answers | failures) < len(numbers) and monotonic() < late:
@@ -214,19 +218,12 @@ class World:
                 elif kind == "ok":
                     answers[rank] = content
                 else:
-                    content = content or (child.how_it_ended(), child.last_words(), "ended")
-                    failures[rank] = Failure(*content)
+                    failures[rank] = content or (child.how_it_ended(), child.last_words(), "ended")
                     late = min(late, monotonic() + FAIL_FAST)
             if len(at_barrier) == len(numbers):
                 at_barrier.clear()
                 self._ask(len(numbers), "go")
         return answers, failures
-
-    def _show_prints(self):
-        printed, self._printed = self._printed, {}
-        for rank, kept in sorted(printed.items()):
-            for line in str(kept).splitlines():
-                print(f"rank {rank}: {line}")
 
 
 def variables():
@@ -272,22 +269,14 @@ def own_modules():
 # Errors -------------------------------------------------------------------------------------
 
 
-class Failure(NamedTuple):
-    """How a function or its process has failed."""
-
-    text: str
-    note: str  # the traceback, or the last words
-    process: str  # "usable" again, "stuck" with something on its way out, or "ended"
-
-
-def first_error(failures: dict[int, Failure]) -> RankError:
+def first_error(failures: dict[int, tuple[str, str, str]]) -> RankError:
     """The error for what went wrong first; the others fail because of it, or in the same way."""
     # A process that has ended comes before all: its neighbours may notice earlier than we do.
-    first = max(failures.values(), key=lambda failure: failure.process == "ended")
-    ranks = [rank for rank, each in failures.items() if each.text == first.text]
-    text = first.text if len(ranks) == 1 else first.text.replace("was killed", "were killed", 1)
+    text, note, _ = max(failures.values(), key=lambda failure: failure[2] == "ended")
+    ranks = [rank for rank, failure in failures.items() if failure[0] == text]
+    text = text if len(ranks) == 1 else text.replace("was killed", "were killed", 1)
     error = RankError(f"{in_list(ranks)} {Kept(KEPT, KEPT, text)}")
-    if note := first.note.strip():
+    if note := note.strip():
         error.add_note(f"On rank {min(ranks)}:\n{Kept(KEPT, KEPT, note)}")
     return error
 
