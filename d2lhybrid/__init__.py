@@ -57,7 +57,7 @@ _NAMES = {
     "threads.run_graph": "run_parallel",
     "toolchain": "CompilationFailed CompilerNotFound compiler_flags find_compiler load_library",
     "world.collectives": "halving_doubling ring star tree",
-    "world.comm": "Comm Message PeerLost",
+    "world.comm": "Comm Message",
     "world.world": "RankError World",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

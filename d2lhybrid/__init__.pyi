@@ -196,7 +196,6 @@ from .world.collectives import (
 from .world.comm import (
     Comm as Comm,
     Message as Message,
-    PeerLost as PeerLost,
 )
 from .world.world import (
     RankError as RankError,

@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import Any
 
 from ..frameworks import to_numpy
-from .values import Codec
+from .values import pack, unpack
 
 
 class Widened:
@@ -36,36 +36,35 @@ def encode(value: Any, widening: bool = True) -> bytes:
 
     `widening`: whether an array may be sent whose format NumPy lacks, see `Widened`.
     """
-    return Codec("arrays, tensors", partial(_to_parts, widening=widening)).pack(value)
+    return pack(value, partial(_to_parts, widening), "arrays, tensors")
 
 
 def decode(packed: bytes) -> Any:
     """The value that `encode` was given; an array of whatever framework as NumPy's."""
-    return Codec(from_parts=_from_parts).unpack(packed)
+    return unpack(packed, _from_parts)
 
 
-def _to_parts(value, widening):
+def _to_parts(widening, value):
     if not (hasattr(value, "shape") and hasattr(value, "dtype")):  # NumPy's numbers have them
         return None
     import numpy
 
-    array, name = to_numpy(value), str(value.dtype)
+    array, name, file = to_numpy(value), str(value.dtype), BytesIO()
+    refusal = f"an array of {name} cannot be sent to another process"
     if name.endswith(".float16"):
         array = array.astype("float16")  # `to_numpy` widens it, and NumPy has it
     elif array.dtype.isbuiltin == 2:  # a format that some package has added to NumPy
         array = array.astype("float32")
     if str(array.dtype) not in name and not widening:
-        raise TypeError(f"an array of {name} cannot be sent to another process: NumPy lacks it")
-    file = BytesIO()
-    try:
-        numpy.save(file, array, allow_pickle=False)
-    except ValueError:  # it holds Python's objects
-        raise TypeError(f"an array of {name} cannot be sent to another process") from None
+        raise TypeError(f"{refusal}: NumPy lacks it")
+    if array.dtype.hasobject:
+        raise TypeError(refusal)
+    numpy.save(file, array)
     return file.getvalue(), name
 
 
 def _from_parts(content, name):
     import numpy
 
-    array = numpy.load(BytesIO(content), allow_pickle=False)
+    array = numpy.load(BytesIO(content))  # which refuses code, as is its default
     return array if str(array.dtype) in name else Widened(array, name)

@@ -21,9 +21,9 @@ BEGIN = b"answers begin here\n"  # the line of stdout behind which frames come
 class Responder:
     """Answers the requests of the parent's `Child`; a subclass has a method for each.
 
-    A method gets the arguments of the request, and returns plain values. If it raises an error,
-    what `described` says of that is the answer. What is said is a frame, see `values`, of the
-    request's number, a kind, which is "ok" or "error" for an answer, and a content.
+    A method gets the arguments of the request, and returns plain values; for an error that it
+    raises, the subclass's `described(error)` does. What is said is a frame, see `values`: the
+    request's number; "ok" or "error", or another kind in a `report`; a content.
     """
 
     urgent = ()  # names of methods that a thread calls at once, while another one may be running
@@ -47,10 +47,6 @@ class Responder:
         """Tell the parent what it has not asked for. Several threads may speak at the same time."""
         self._write(frame((0, kind, content)))
 
-    def described(self, error: BaseException) -> Any:
-        """What the parent is told of an error, as plain values."""
-        raise NotImplementedError
-
     def answered(self) -> None:
         """Called behind each answer, but for urgent ones."""
 
@@ -58,10 +54,7 @@ class Responder:
         """Called in a thread when there will be no more requests."""
 
     def _listen(self):
-        """Read requests in a thread, so that their end is noticed even while a method runs.
-
-        They also end when the parent is killed.
-        """
+        """Read requests; their end is noticed while a method runs, and is our parent's, too."""
         with suppress(EOFError):
             while True:
                 _, do, _ = request = read_frame(self._pipes[0])
@@ -109,15 +102,15 @@ def end_soon():
     os._exit(1)
 
 
-def leads_group():
-    return os.name == "posix" and os.getpgrp() == os.getpid()
-
-
 def end_helpers():
     """Ask the processes that the program has started to end: compilers have some."""
     if leads_group():
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # we are in the group ourselves
         os.killpg(0, signal.SIGTERM)
+
+
+def leads_group():
+    return os.name == "posix" and os.getpgrp() == os.getpid()
 
 
 def in_words(error):

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -28,21 +28,16 @@ from .values import frame, read_frame
 POLL = 0.1  # seconds between two looks at a process that does not answer
 LAST = 2**13  # characters of what it printed last
 
-# Without the "", which -c brings, a file of the user's such as random.py is not taken for the
-# library's. The package is loaded from its folder, whatever else of this name is installed.
+# The package is loaded from its folder, whatever else of this name is installed.
 BOOTSTRAP_PROGRAM = """
 import sys
-if "" in sys.path:
-    sys.path.remove("")
 from importlib import import_module
-from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
-main, folder = sys.argv[1:]
+module, folder = sys.argv[1:]
 del sys.argv[1:]
-spec = PathFinder.find_spec("d2lhybrid", [folder])
-package = sys.modules["d2lhybrid"] = module_from_spec(spec)
-spec.loader.exec_module(package)
-import_module("d2lhybrid." + main).main()
+sys.path.insert(0, folder)
+import d2lhybrid
+sys.path.remove(folder)
+import_module("d2lhybrid." + module).main()
 """
 
 
@@ -51,18 +46,17 @@ def start_python(module: str, variables: dict[str, str]) -> subprocess.Popen:
 
     `variables` are added to its environment.
     """
-    # A group of its own: Ctrl-C reaches the parent only, and helpers can be ended together.
-    if os.name == "posix":
-        own_group = {"start_new_session": True}
-    else:
-        own_group = {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    # -P: or a file of the user's such as random.py would be taken for the library's.
+    command = [sys.executable, "-P", "-c", BOOTSTRAP_PROGRAM]
     return subprocess.Popen(
-        [sys.executable, "-c", BOOTSTRAP_PROGRAM, module, str(Path(__file__).parents[2])],
+        [*command, module, str(Path(__file__).parents[2])],
         env=os.environ | variables,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        **own_group,
+        # A group of its own: Ctrl-C reaches the parent only, and helpers can be ended together.
+        start_new_session=True,  # POSIX's; the other is Windows's
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )
 
 
@@ -80,20 +74,17 @@ class Child:
         self.name, self.printed = name, Kept(0, LAST)
         self._asked, self._requests, self._is_killed = 0, SimpleQueue(), False
         self.process = start_python(module, variables)
-        self._reads_stderr = in_thread(self._keep_printed, self.process.stderr)
-        self._threads = [
-            self._reads_stderr,
-            in_thread(self._read_answers, self.process.stdout, answers),
+        self.threads = [
+            Thread(target=self._keep_printed, args=[self.process.stderr], daemon=True),
+            Thread(target=self._read_answers, args=[self.process.stdout, answers], daemon=True),
             # In a thread, too: a large request has to wait until the process reads.
-            in_thread(self._write_requests, self.process.stdin),
+            Thread(target=self._write_requests, args=[self.process.stdin], daemon=True),
         ]
+        for thread in self.threads:
+            thread.start()
 
     def ask(self, do: str, *args: Any) -> int:
-        """Request a method, and don't wait for it; returns the number that its answer has.
-
-        By the number an answer is recognised, even after an interrupt. A process that has ended
-        gets no request, and no answer comes.
-        """
+        """Request a method; returns its answer's number. Who has ended gives none."""
         self._asked += 1
         self._requests.put(frame((self._asked, do, args)))
         return self._asked
@@ -101,11 +92,6 @@ class Child:
     def ask_no_more(self) -> None:
         """Close the pipe behind the last request: the process's sign to end."""
         self._requests.put(None)
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether there is no such process any more."""
-        return self.process.poll() is not None
 
     def how_it_ended(self) -> str:
         """What became of a process that says no more, in words."""
@@ -117,8 +103,8 @@ class Child:
     def last_words(self) -> str:
         """What the process printed last. It is killed: else there may be more to come."""
         self.kill()
-        self._reads_stderr.join(GRACE)
-        return self.printed.text()
+        self.threads[0].join(GRACE)  # the one that keeps it
+        return str(self.printed)
 
     def kill(self) -> None:
         """Kill the process, if it is still there, and the helpers that it may have started."""
@@ -132,15 +118,6 @@ class Child:
         self.process.wait()
         self._is_killed = True
 
-    def end(self, late: float = 0.0) -> None:
-        """Let the process end by itself until the moment `late`, or kill it; end the threads."""
-        self.ask_no_more()
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(max(0, late - monotonic()))
-        self.kill()
-        for thread in self._threads:
-            thread.join(GRACE)
-
     # Threads --------------------------------------------------------------------------------
 
     def _write_requests(self, pipe):
@@ -150,14 +127,12 @@ class Child:
                 pipe.flush()
 
     def _read_answers(self, pipe, answers):
-        try:
-            with pipe, suppress(EOFError, OSError):
-                while pipe.readline() not in (BEGIN, b""):
-                    pass
-                while True:
-                    answers.put((self, read_frame(pipe)))
-        finally:
-            answers.put((self, None))
+        with pipe, suppress(EOFError, OSError):
+            while pipe.readline() not in (BEGIN, b""):
+                pass
+            while True:
+                answers.put((self, read_frame(pipe)))
+        answers.put((self, None))
 
     def _keep_printed(self, pipe):
         decoder = getincrementaldecoder("utf-8")("replace")
@@ -167,18 +142,15 @@ class Child:
 
 
 def new_answers(answers: SimpleQueue, children: list[Child]) -> list[tuple[Child, Any]]:
-    """What children say next: pairs of a child and an answer, or none if they say nothing soon.
-
-    The answer of a child that has ended is None.
-    """
+    """What children say next: pairs of a child and an answer, which is None where it has ended."""
     try:
         return [answers.get(timeout=POLL)]
     except Empty:  # helpers of a process may keep its pipe open after its end
-        return [(child, None) for child in children if child.has_ended]
+        return [(child, None) for child in children if child.process.poll() is not None]
 
 
 def end_all(children: list[Child], grace: float = 0.0) -> None:
-    """End all processes, at the same time, and empty the list.
+    """End all processes, at the same time, and their threads, and empty the list.
 
     They end properly if they do so in `grace` seconds, or else by force.
     """
@@ -186,7 +158,12 @@ def end_all(children: list[Child], grace: float = 0.0) -> None:
         child.ask_no_more()
     late = monotonic() + grace
     while children:
-        children.pop().end(late)
+        child = children.pop()
+        with suppress(subprocess.TimeoutExpired):
+            child.process.wait(max(0, late - monotonic()))
+        child.kill()
+        for thread in child.threads:
+            thread.join(GRACE)
 
 
 def how_it_ended(code: int) -> str:
@@ -201,25 +178,18 @@ def how_it_ended(code: int) -> str:
 class Kept:
     """A long text of which only so many characters of the beginning and of the end are kept."""
 
-    def __init__(self, begin: int, end: int):
+    def __init__(self, begin: int, end: int, text: str = ""):
         self.count, self._begin, self._end, self._sizes = 0, "", "", (begin, end)
+        self.add(text)
 
     def add(self, text: str) -> None:
-        """Keep what there is room for."""
         self.count += len(text)
         room = self._sizes[0] - len(self._begin)
         self._begin += text[:room]
         self._end = (self._end + text[room:])[-self._sizes[1] :]
 
-    def text(self) -> str:
+    def __str__(self):
         """What was kept, with a line in place of the rest."""
         left_out = self.count - len(self._begin) - len(self._end)
         line = f"\n... {left_out:,} characters left out ...\n" if left_out else ""
         return self._begin + line + self._end
-
-
-def in_thread(function: Callable, *args: Any) -> Thread:
-    """Call a function in a thread that doesn't keep Python from ending."""
-    thread = Thread(target=function, args=args, daemon=True)
-    thread.start()
-    return thread

@@ -1,7 +1,6 @@
 """Values as bytes and back: what two processes say to each other. Nothing in them is code.
 
-    codec = Codec("tensors", to_parts, from_parts)
-    value = codec.unpack(codec.pack({"a": (1, tensor)}))
+    value = unpack(pack({"a": (1, array)}, to_parts), from_parts)
     pipe.write(frame((1, "ok", None)))  # `read_frame` reads it
 
 Only the standard library is loaded; what an array is, the caller says.
@@ -9,93 +8,78 @@ Only the standard library is loaded; what an array is, the caller says.
 
 import pickle
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, BinaryIO
 
+# What pickle writes without looking anything up by its name.
+PLAIN = type(None), bool, int, float, str, bytes, bytearray, list, tuple, set, frozenset, dict
 
-@dataclass(frozen=True)
-class Codec:
-    """Packs None, numbers, strings, bytes, and lists, tuples, sets and dicts of them, and arrays.
 
-    `to_parts(value)` gives a tuple of such values for an array, and None for all else;
-    `from_parts(*parts)` makes an array of them. `arrays` is what errors call arrays.
+def pack(
+    value: Any, to_parts: Callable[[Any], tuple | None] = lambda value: None, arrays: str = ""
+) -> bytes:
+    """None, numbers, strings, bytes, lists, tuples, sets and dicts of them, and arrays, as bytes.
+
+    `to_parts(value)` gives a tuple of such values for an array, and None for all else. A subclass
+    of dict, list, tuple, str or a number arrives as one of these. TypeError for what is not data,
+    with what can be sent; `arrays` is what it calls arrays.
     """
-
-    arrays: str = ""
-    to_parts: Callable[[Any], tuple | None] = lambda value: None
-    from_parts: Callable[..., Any] | None = None
-
-    def pack(self, value: Any) -> bytes:
-        """A value as bytes. TypeError, with what can be sent, for what is not data.
-
-        A subclass of dict, list, tuple, str or a number arrives as one of these.
-        """
-        file = BytesIO()
-        _Pickler(file, protocol=5).dump(self._plain(value))
-        return file.getvalue()
-
-    def unpack(self, packed: bytes) -> Any:
-        """The value that `pack` was given."""
-        return _Unpickler(BytesIO(packed), self.from_parts).load()
-
-    def refusal(self, what: str) -> TypeError:
-        """The error for what cannot be sent."""
-        kinds = f"{self.arrays}, numbers" if self.arrays else "numbers"
-        return TypeError(
-            f"{what} cannot be sent to another process: {kinds}, strings and None can, and lists, "
-            "tuples and dicts of them"
-        )
-
-    def _plain(self, value):
-        """A value whose types pickle knows, so that nothing is looked up by its name."""
-        if value is None or isinstance(value, bool):
-            return value
-        if (parts := self.to_parts(value)) is not None:
-            return _Parts(parts)
-        for kind in (int, float, complex, str, bytes):
-            if isinstance(value, kind):
-                return kind(value)
-        for kind in (list, tuple, set, frozenset):
-            if isinstance(value, kind):
-                return kind(map(self._plain, value))
-        if isinstance(value, Mapping):
-            return {self._plain(key): self._plain(part) for key, part in value.items()}
-        raise self.refusal(type(value).__name__)
+    file = BytesIO()
+    _Pickler(file, to_parts, arrays).dump(value)
+    return file.getvalue()
 
 
-@dataclass(eq=False)  # so that it may be a key of a dict
-class _Parts:
-    """Stands for an array while it is pickled."""
+def unpack(packed: bytes, from_parts: Callable[..., Any] | None = None) -> Any:
+    """The value that `pack` was given; `from_parts(*parts)` makes an array."""
+    return _Unpickler(BytesIO(packed), from_parts).load()
 
-    parts: tuple
+
+def refusal(what: str, arrays: str = "") -> TypeError:
+    """The error for what cannot be sent."""
+    kinds = f"{arrays}, numbers" if arrays else "numbers"
+    return TypeError(
+        f"{what} cannot be sent to another process: {kinds}, strings and None can, and lists, "
+        "tuples and dicts of them"
+    )
 
 
 class _Pickler(pickle.Pickler):
+    def __init__(self, file, to_parts, arrays):
+        super().__init__(file, protocol=5)
+        self._to_parts, self._arrays = to_parts, arrays
+
     def persistent_id(self, value):
-        return value.parts if isinstance(value, _Parts) else None
+        """None for a plain value; for any other, plain ones of which it is made again."""
+        if type(value) in PLAIN:
+            return None
+        if (parts := self._to_parts(value)) is not None:
+            return "array", *parts
+        if isinstance(value, complex):
+            return "complex", value.real, value.imag
+        if isinstance(value, Mapping):
+            return "plain", dict(value)
+        for kind in PLAIN[1:]:
+            if isinstance(value, kind):
+                return "plain", kind(value)
+        raise refusal(type(value).__name__, self._arrays)
 
 
 class _Unpickler(pickle.Unpickler):
     def __init__(self, file, from_parts):
         super().__init__(file)
-        self._from_parts = from_parts
+        self._makers = {"array": from_parts, "complex": complex, "plain": lambda value: value}
 
     def persistent_load(self, parts):
-        return self._from_parts(*parts)
+        maker, *parts = parts
+        return self._makers[maker](*parts)
 
     def find_class(self, module, name):
-        if (module, name) == ("builtins", "complex"):
-            return complex
         raise pickle.UnpicklingError(f"{module}.{name} is not data")
-
-
-_PLAIN = Codec()
 
 
 def frame(content: Any) -> bytes:
     """Plain values as bytes for a pipe, so that `read_frame` finds their end."""
-    packed = _PLAIN.pack(content)
+    packed = pack(content)
     return len(packed).to_bytes(8, "big") + packed
 
 
@@ -105,4 +89,4 @@ def read_frame(pipe: BinaryIO) -> Any:
     packed = pipe.read(int.from_bytes(size, "big"))
     if len(size) < 8 or len(packed) < int.from_bytes(size, "big"):
         raise EOFError("the pipe has ended")
-    return _PLAIN.unpack(packed)
+    return unpack(packed)

@@ -28,20 +28,13 @@ class Link:
         self.log = Log() if log is None else log
         self._thread = ThreadPoolExecutor(1)
 
-    def seconds(self, size: int) -> float:
-        """How long a message of so many bytes takes."""
-        return self.alpha + self.beta * size
-
     def send(self, tensor: torch.Tensor, label: str = "message") -> Future:
-        """Put a tensor on the link, and return at once; the future's result is what arrives.
-
-        What arrives is what the tensor was at this moment, whatever becomes of it later.
-        """
+        """Put a tensor on the link, and return at once; the future's result is a copy of it."""
         return self._thread.submit(self._carry, tensor.detach().clone(), label)
 
     def _carry(self, tensor, label):
         with self.log.span("link", label):
-            sleep(self.seconds(tensor.nbytes))
+            sleep(self.alpha + self.beta * tensor.nbytes)
         return tensor
 
     def __enter__(self):

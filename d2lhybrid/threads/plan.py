@@ -11,6 +11,7 @@ multiprocessing timing anomalies", 1969), the bounds on the length R. P. Brent's
 """
 
 from collections.abc import Sequence
+from graphlib import TopologicalSorter
 from heapq import heappop, heappush
 from math import inf
 
@@ -53,12 +54,7 @@ def longest_path(tasks: Tasks) -> float:
 
     No schedule is shorter, however many workers there are. Tasks must not wait in a circle.
     """
-    ends = {}
-
-    def end(name):
-        if name not in ends:
-            duration, needed = tasks[name]
-            ends[name] = duration + max(map(end, needed), default=0)
-        return ends[name]
-
-    return max(map(end, tasks))
+    waits, ends = {name: needed for name, (_, needed) in tasks.items()}, {}
+    for name in TopologicalSorter(waits).static_order():
+        ends[name] = tasks[name][0] + max((ends[other] for other in waits[name]), default=0)
+    return max(ends.values())

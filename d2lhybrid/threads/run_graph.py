@@ -9,6 +9,7 @@ Built in notebook 19. Dask, TensorFlow and MXNet's engine find out in the same w
 
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from graphlib import TopologicalSorter
 from typing import Any
 
 import torch
@@ -20,16 +21,6 @@ from ..hybrid.operations import OPERATIONS
 def call(node: Node, *read: Any) -> Any:
     """What a node computes from the values that it reads."""
     return OPERATIONS[node.op].function(*read)
-
-
-def set_up(gradients: bool, threads: int) -> None:
-    """Give a new thread the caller's settings of torch before its first operation.
-
-    It would record gradients, whatever the caller does. And it learns how many threads it may use
-    inside an operation only when PyTorch asks, which a product of matrices by MKL does not.
-    """
-    torch.set_grad_enabled(gradients)
-    torch.set_num_threads(threads)
 
 
 def run_parallel(
@@ -48,27 +39,31 @@ def run_parallel(
     """
     value_of = dict(zip(graph.inputs, values, strict=True))
     value_of |= {node: node.value for node in graph.nodes if not node.is_operation}
-    missing = {n: sum(s.is_operation for s in n.inputs) for n in graph.nodes if n.is_operation}
-    ready, running, stuck = [node for node in missing if not missing[node]], {}, []
-    settings = torch.is_grad_enabled(), torch.get_num_threads()
-    pool = ThreadPoolExecutor(workers, initializer=set_up, initargs=settings)
+    operations = {n: set(n.inputs) - value_of.keys() for n in graph.nodes if n.is_operation}
+    order, running, stuck = TopologicalSorter(operations), {}, []
+    order.prepare()
+    gradients, threads = torch.is_grad_enabled(), torch.get_num_threads()
+
+    def set_up():
+        # A new thread would record gradients, whatever the caller does. And it learns how many
+        # threads it may use only when PyTorch asks, which a product of matrices by MKL does not.
+        torch.set_grad_enabled(gradients)
+        torch.set_num_threads(threads)
+
+    pool = ThreadPoolExecutor(workers, initializer=set_up)
     try:
-        while ready or running:
-            for node in ready:
+        while order.is_active():
+            for node in order.get_ready():
                 read = [value_of[source] for source in node.inputs]
                 running[pool.submit(compute, node, *read)] = node
             done, _ = wait(running, timeout, return_when=FIRST_COMPLETED)
             if not done:
-                stuck = [graph.names[node] for order, node in running.items() if order.running()]
+                stuck = [graph.names[node] for job, node in running.items() if job.running()]
                 raise TimeoutError(f"waited {timeout:g} s for {', '.join(stuck)}")
-            ready = []
-            for order in done:
-                node = running.pop(order)
-                value_of[node] = order.result()
-                for reader in filter(None, graph.readers[node]):
-                    missing[reader] -= 1
-                    if not missing[reader]:
-                        ready.append(reader)
+            for job in done:
+                node = running.pop(job)
+                value_of[node] = job.result()
+                order.done(node)
     finally:
         # after an error nothing more is started
         pool.shutdown(wait=not stuck, cancel_futures=True)

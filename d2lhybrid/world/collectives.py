@@ -9,9 +9,8 @@
 
 Explained in notebook 25. Each function gets a rank's own `Comm` and its own tensor, of any shape,
 which stays as it is. It returns the sum: a new tensor of the same shape and dtype, without a
-gradient. All ranks call the same one, with tensors of equally many elements (or else it fails), and
-every rank gets the same bits. For n ranks and tensors of S bytes they send, in rounds that must
-wait for each other:
+gradient. All ranks call the same one, with tensors of equally many elements, and get the same bits.
+For n ranks and tensors of S bytes they send, in rounds that must wait for each other:
 
                         messages     bytes, the busiest rank     rounds
     star                2(n-1)       (n-1) S                     2(n-1)
@@ -47,10 +46,9 @@ def ring_steps(comm: Comm, x: torch.Tensor) -> Iterator[torch.Tensor]:
 
 
 def ring(comm: Comm, x: torch.Tensor) -> torch.Tensor:
-    """The sum over all ranks, in chunks that go round.
+    """The sum over all ranks, in chunks: chunk c is added up from rank c round to c - 1.
 
-    Chunk c is added up in the order of the ranks c, c + 1 and so on, round to c - 1. P. Patarasuk
-    and X. Yuan describe it in Bandwidth optimal all-reduce algorithms for clusters of workstations
+    P. Patarasuk and X. Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations
     (2009).
     """
     *_, total = ring_steps(comm, x)

@@ -5,11 +5,12 @@ tensor arrives on the CPU. Its device, its gradient and the larger tensor that i
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
 
-from ..children.values import Codec
+from ..children import values
 
 
 def content_bytes(value: Any) -> int:
@@ -28,23 +29,20 @@ def _to_parts(value):
     if not isinstance(value, torch.Tensor):
         return None
     if value.layout != torch.strided:
-        raise _CODEC.refusal(f"a tensor of layout {value.layout}")
+        raise values.refusal(f"a tensor of layout {value.layout}", "tensors")
     for kind in ("quantized", "nested", "meta"):  # no bytes, or not only bytes
         if getattr(value, f"is_{kind}", False):
-            raise _CODEC.refusal(f"a {kind} tensor")
+            raise values.refusal(f"a {kind} tensor", "tensors")
     tensor = value.detach().resolve_conj().resolve_neg().cpu()
     flat = tensor.contiguous().reshape(-1).view(torch.uint8)  # NumPy has no bfloat16
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    return bytearray(flat.numpy()), dtype, tuple(tensor.shape)
+    return bytearray(flat.numpy()), str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape)
 
 
 def _from_parts(content, dtype, shape):
     """A tensor over these bytes."""
-    dtype = getattr(torch, dtype)
-    if not content:
-        return torch.empty(shape, dtype=dtype, device="cpu")
-    return torch.frombuffer(content, dtype=dtype).reshape(shape)
+    tensor = torch.empty(0, dtype=getattr(torch, dtype), device="cpu")
+    return (torch.frombuffer(content, dtype=tensor.dtype) if content else tensor).reshape(shape)
 
 
-_CODEC = Codec("tensors", _to_parts, _from_parts)
-pack, unpack = _CODEC.pack, _CODEC.unpack
+pack = partial(values.pack, to_parts=_to_parts, arrays="tensors")
+unpack = partial(values.unpack, from_parts=_from_parts)

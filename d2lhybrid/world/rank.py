@@ -6,7 +6,7 @@ import shutil
 import sys
 import threading
 import traceback
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from datetime import timedelta
 
 import torch
@@ -16,7 +16,7 @@ from ..children import inside
 from ..children.inside import Responder, in_words
 from .comm import Comm, connect, listen
 from .packing import pack, unpack
-from .sources import Sources
+from .sources import unpacked_function
 
 PROBE = 30.0  # seconds for the processes to find each other
 
@@ -33,33 +33,34 @@ class Rank(Responder):
 
     def __init__(self):
         super().__init__()
-        self._main = threading.get_ident()
-        self._sources, self._folder, self._comm = Sources(""), None, None
-        self._has_returned, self._state, self._go = False, {}, threading.Event()
-        self._until_answered = ExitStack()
+        self._main, self._go = threading.get_ident(), threading.Event()
+        self._name, self._files, self._folder, self._comm = "", {}, None, None
+        self._has_returned, self._state = False, {}
 
     # Requests -------------------------------------------------------------------------------
 
-    def join(self, rank, folder):
+    def join(self, folder):
         """Open a socket for the others; returns its port. The folder goes when we end."""
-        self.rank, self._folder, self._listener = rank, folder, listen()
+        self._folder, self._listener = folder, listen()
         return self._listener.getsockname()[1]
 
     def meet(self, ports, token, store):
         """Connect with the others, and try torch.distributed; returns why it doesn't work."""
-        self._sockets = connect(self.rank, self._listener, ports, token, PROBE)
+        self.rank = ports.index(self._listener.getsockname()[1])
+        self._ways = connect(self.rank, self._listener, ports, token, PROBE)
         try:
-            with process_group(store, self.rank, len(ports), PROBE):
-                dist.all_reduce(torch.ones(1))
+            join_group(store, self.rank, len(ports), timedelta(seconds=PROBE))
+            dist.all_reduce(torch.ones(1))
         except Exception as error:  # whatever a system lacks
             return in_words(error).splitlines()[0]
 
-    def run(self, run, sources, args, here, ranks, threads, alpha, beta, timeout, store):
+    def run(self, run, function, args, here, ranks, threads, alpha, beta, store):
         """Run a function; returns what it returns, packed, and the messages that it has sent.
 
         `here` is what holds in the world's process, and is set whatever an earlier function set.
         """
-        self._sources, self._comm, self._has_returned = Sources(*sources), None, False
+        self._name, self._files, packed = function
+        self._comm, self._has_returned = None, False
         sys.path[:] = here["path"]
         os.chdir(here["folder"])
         torch.set_grad_enabled(here["gradients"])
@@ -67,20 +68,20 @@ class Rank(Responder):
         torch.set_default_device(here["device"])
         torch.set_num_threads(threads)
         torch.manual_seed(self.rank)
-        device = device_of(self.rank, ranks)
-        self._comm = comm = Comm(
-            self.rank, ranks, self._sockets, run, alpha, beta, self._barrier, self._state, device
-        )
-        self._until_answered.enter_context(process_group(store, self.rank, ranks, timeout))
+        self._comm = comm = Comm(self.rank, ranks, self._ways, run, alpha, beta)
+        comm.device, comm.state = torch.device(device_of(self.rank, ranks)), self._state
+        comm.barrier = self._barrier
+        if store:
+            join_group(store, self.rank, ranks, timedelta(days=100))  # the world's limit is first
         self._barrier()  # or a quick rank might leave the group while others still join it
         with Stream(self.report) as stream, redirect_stdout(stream), redirect_stderr(stream):
-            result = self._sources.build()(comm, *unpack(args))
+            result = unpacked_function(self._files, packed)(comm, *unpack(args))
         self._has_returned = True
         comm.finish()
         try:
             return pack(result), comm.messages
         except TypeError as error:
-            raise TypeError(f"{self._sources.name} returned what cannot be sent: {error}") from None
+            raise TypeError(f"{self._name} returned what cannot be sent: {error}") from None
 
     def where(self):
         """At which line of the functions that were sent the main thread is at this moment."""
@@ -96,7 +97,7 @@ class Rank(Responder):
     # ----------------------------------------------------------------------------------------
 
     def described(self, error):
-        """An error in words with its line, the traceback, and whether something is still to send.
+        """An error in words, its traceback, and whether the process is "usable" again or "stuck".
 
         It is said before the group ends, which the others would notice.
         """
@@ -104,13 +105,14 @@ class Rank(Responder):
         while trace.stack and trace.stack[0].filename in (__file__, inside.__file__):
             del trace.stack[0]
         text = "\n  ".join([f"raised {in_words(error)}", *self._lines(trace.stack)[-1:]])
-        is_stuck = self._comm is not None and not self._comm.close()
-        return text, "".join(trace.format()), is_stuck
+        is_usable = self._comm is None or self._comm.close()
+        return text, "".join(trace.format()), "usable" if is_usable else "stuck"
 
     def answered(self):
         if self._comm:
             self._comm.close()
-        self._until_answered.close()
+        with suppress(Exception):  # there may be no group, or the others may be gone
+            dist.destroy_process_group()
 
     def ending(self):
         if self._folder:
@@ -123,9 +125,9 @@ class Rank(Responder):
 
     def _lines(self, stack):
         """Of a traceback, outermost first, the lines of the functions that were sent."""
-        lines, name = [], self._sources.name
+        lines, name = [], self._name
         for entry in stack:
-            if entry.filename in self._sources.files:
+            if entry.filename in self._files:
                 # what has no name of its own, such as a lambda, is of the function around it
                 name = name if entry.name.startswith("<") else entry.name
                 lines.append(f"line {entry.lineno} of {name}: {entry.line}".removesuffix(": "))
@@ -135,19 +137,16 @@ class Rank(Responder):
 class Stream(io.TextIOBase):
     """What a function prints goes to the world at once, so that a killed process keeps nothing.
 
-    But not what comes after the run, or from a copy of this process by `os.fork`: if two processes
-    spoke, no word of them could be understood.
+    But not what comes after the run, or from a copy of this process: two must not speak at once.
     """
 
     def __init__(self, report):
         self._report, self._process = report, os.getpid()
 
     def write(self, text):
-        if not isinstance(text, str):
-            raise TypeError(f"only str can be written, not {type(text).__name__}")
         if self.closed or os.getpid() != self._process:
             return sys.__stderr__.write(text)
-        self._report("printed", text)
+        self._report("printed", str(text))
         return len(text)
 
     def flush(self):
@@ -159,15 +158,11 @@ def device_of(rank: int, ranks: int) -> str:
     return f"cuda:{rank}" if ranks <= torch.cuda.device_count() else "cpu"
 
 
-@contextmanager
-def process_group(store, rank, ranks, timeout):
-    """A block in which `torch.distributed` is ready: gloo, and for GPUs NCCL.
+def join_group(store, rank, ranks, timeout):
+    """Make `torch.distributed` ready: gloo, and for GPUs NCCL.
 
-    `store` is the path of a new file, by which the ranks find each other; None for no group.
+    `store` is the path of a new file, by which the ranks find each other.
     """
-    if store is None:
-        yield
-        return
     device, backend = device_of(rank, ranks), "gloo"
     if device != "cpu":
         torch.cuda.set_device(device)
@@ -177,10 +172,5 @@ def process_group(store, rank, ranks, timeout):
         store=dist.FileStore(store, ranks),
         rank=rank,
         world_size=ranks,
-        timeout=timedelta(seconds=timeout),
+        timeout=timeout,
     )
-    try:
-        yield
-    finally:
-        with suppress(Exception):  # the others may be gone
-            dist.destroy_process_group()

@@ -1,7 +1,6 @@
 """Devices made of processes: a world of several Pythons, which run functions of a notebook.
 
-Explained in notebooks 23 to 26. A process shares nothing with the others, as a second machine
-wouldn't: what one has, others have only if it is sent.
+Explained in notebooks 23 to 26. What one process has, others have only if it is sent.
 
     world = World(4)
     world.run(function, *args)  # function(comm, *args) in each; a list of what they return
@@ -9,21 +8,19 @@ wouldn't: what one has, others have only if it is sent.
 """
 
 import os
-import secrets
 import shutil
 import sys
 import sysconfig
 import warnings
 import weakref
-from contextlib import suppress
-from dataclasses import astuple
 from operator import index
 from queue import SimpleQueue
+from secrets import token_bytes
 from tempfile import mkdtemp
 from threading import RLock
 from time import monotonic
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -31,27 +28,22 @@ from ..children.parent import Child, Kept, end_all, new_answers
 from ..frameworks.threads import THREADS
 from .comm import Message
 from .packing import pack, unpack
-from .sources import Sources
+from .sources import packed_function
 
 MOST = 16  # each is a Python with torch, of some 200 MB
 FAIL_FAST = 0.5  # seconds in which the others notice that one has failed
 LOADING = 120.0  # seconds for Python to load torch, on a busy machine
-LONGEST = 1e6  # seconds: gloo knows no limit that is infinite
 ASK_WHERE = 1.0  # seconds to say where a function hangs
 KEPT = 2000  # characters of what a rank prints or raises, at the beginning and at the end
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # where gloo is to listen, and nowhere else
 
 
 class RankError(RuntimeError):
-    """A function has failed in a process of a world; `ranks` are those where it did.
+    """A function has failed in a process of a world.
 
     The message has the error and the line of the function. The traceback, or what the process said
     before it ended, is a note below.
     """
-
-    def __init__(self, message: str, ranks: tuple[int, ...]):
-        super().__init__(message)
-        self.ranks = ranks
 
 
 class World:
@@ -65,19 +57,15 @@ class World:
 
     def __init__(self, size: int):
         if not 1 <= index(size) <= MOST:
-            raise ValueError(
-                f"a world has 1 to {MOST} processes, got {size}: each loads torch, and takes about "
-                "200 MB"
-            )
-        self.size, self.messages, self._runs = size, [], 0
-        self._children, self._owner, self._lock = [], os.getpid(), RLock()
-        self._folder = mkdtemp()
+            raise ValueError(f"a world has 1 to {MOST} processes, of 200 MB each, got {size}")
+        self.size, self.messages, self._runs, self._lock = size, [], 0, RLock()
+        self._children, self._owner, self._folder = [], os.getpid(), mkdtemp()
         self._finalizer = weakref.finalize(self, end_own, self._children, self._folder, self._owner)
         self._start()
 
     def __repr__(self):
         state = f"without gloo: {self._problem}" if self._problem else "with gloo"
-        return f"World({self.size}), {state}" if self._finalizer.alive else "a closed World"
+        return f"World({self.size}), {state if self._finalizer.alive else 'closed'}"
 
     @property
     def has_gloo(self) -> bool:
@@ -98,14 +86,13 @@ class World:
 
         `function` is written with `def`. The notebook's functions and classes that it uses are sent
         with it, and so are the values of its defaults. Modules are imported there: what was set in
-        them here is not there. Data of the notebook is not sent, and must be passed, and so must
-        environment variables that were set after the start. Arguments and results are tensors,
-        numbers, strings, and lists, tuples and dicts of these.
+        them here is not there. Data of the notebook must be passed, and so must environment
+        variables that were set after the start. Arguments and results are tensors, numbers,
+        strings, and lists, tuples and dicts of these.
 
         There, torch's default dtype, its default device, whether it records gradients, the current
         folder and `sys.path` are those of here. torch.distributed is ready, and torch's dice are
-        seeded with the rank. What Python prints is shown at the end; what other programs or C
-        print is not.
+        seeded with the rank. What Python prints is shown at the end.
 
         `ranks`: only the first so many take part. `threads`: for torch, in each process. `alpha`,
         `beta`: what `comm` sends takes `alpha` + `beta` * bytes seconds to leave a process, and to
@@ -118,10 +105,22 @@ class World:
         """
         if os.getpid() != self._owner:
             raise RuntimeError("this world belongs to the process that started it")
+        ranks = self.size if ranks is None else index(ranks)
+        if not 1 <= ranks <= self.size:
+            raise ValueError(f"this world has 1 to {self.size} ranks, got {ranks}")
+        for name, seconds in {"timeout": timeout, "alpha": alpha, "beta": beta}.items():
+            if not seconds >= 0:  # nan, too
+                raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds}")
+        sources, packed = packed_function(function), pack(args)
         with self._lock:
             if not self._finalizer.alive:
                 raise RuntimeError("this world is closed; make another one")
-            return self._run(function, args, ranks, threads, timeout, alpha, beta)
+            self._replace_processes()
+            self._runs, self.messages = self._runs + 1, []
+            request = sources, packed, surroundings(), ranks, threads, alpha, beta, self._store()
+            results = self._answers(ranks, timeout, "run", self._runs, *request)
+            self.messages = [Message(*sent) for _, messages in results for sent in messages]
+        return [unpack(result) for result, _ in results]
 
     def close(self) -> None:
         """End all processes. A world that is closed stays so."""
@@ -136,60 +135,21 @@ class World:
 
     # ----------------------------------------------------------------------------------------
 
-    def _run(self, function, args, ranks, threads, timeout, alpha, beta):
-        ranks = self.size if ranks is None else index(ranks)
-        if not 1 <= ranks <= self.size:
-            raise ValueError(
-                f"this world can run a function on 1 to {self.size} ranks, got {ranks}"
-            )
-        if index(threads) < 1:
-            raise ValueError(f"threads must be 1 or more, got {threads}")
-        for name, seconds in {"timeout": timeout, "alpha": alpha, "beta": beta}.items():
-            if not seconds >= 0:  # nan, too
-                raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds}")
-        sources, packed = Sources.of(function), pack(args)
-        self._replace_processes()
-        limit = min(timeout, LONGEST) + LOADING  # for gloo: we want to be the first to notice
-        request = astuple(sources), packed, surroundings(), ranks, threads, alpha, beta, limit
-        try:
-            self._runs, self.messages = self._runs + 1, []
-            numbers = self._ask(ranks, "run", self._runs, *request, self._store())
-            answers, failures = self._wait(numbers, timeout)
-            late = [rank for rank in numbers if rank not in answers | failures]
-            asked = {rank: self._children[rank].ask("where") for rank in late}
-            places, _ = self._wait(asked, ASK_WHERE)
-            if late or any(each.is_final for each in failures.values()):
-                end_all(self._children)
-        except BaseException:  # Ctrl-C, too
-            end_all(self._children)
-            raise
-        finally:
-            self._show_prints()
-        if failures:
-            raise first_error(failures)
-        if late:
-            raise timed_out(late, places, timeout)
-        results = [answers[rank] for rank in numbers]
-        self.messages = [Message(*sent) for _, messages in results for sent in messages]
-        return [unpack(result) for result, _ in results]
-
     def _replace_processes(self):
         """Start all processes anew where one has ended, or has imported what is no longer so."""
-        why = None
-        if len(self._children) == self.size:  # else it was said, or Ctrl-C has left some
-            ended = [child for child in self._children if child.has_ended]
-            changed = [file for file, time in self._files.items() if changed_at(file) != time]
-            if ended:
-                why = f"since the last run, rank {ended[0].name} {ended[0].how_it_ended()}"
-            elif changed:
-                why = f"{changed[0]} has changed"
-            else:
-                self._files = own_modules() | self._files
-                return
+        whole = len(self._children) == self.size  # else it was said, or Ctrl-C has left some
+        ended = [each for each in self._children if each.process.poll() is not None]
+        files = own_modules()
+        changed = [file for file, time in self._files.items() if files.get(file, time) != time]
+        self._files = files | self._files
+        if whole and not ended and not changed:
+            return
+        if whole:
+            first = changed[0] if changed else f"since the last run, rank {ended[0].name}"
+            why = "has changed" if changed else ended[0].how_it_ended()
+            text = f"{first} {why}: all processes are replaced, and their comm.state is lost"
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
         end_all(self._children)
-        if why:
-            text = f"{why}: all processes are replaced, and their comm.state is lost"
-            warnings.warn(text, RuntimeWarning, stacklevel=4)
         self._start()
 
     def _start(self):
@@ -199,38 +159,50 @@ class World:
         try:
             for rank in range(self.size):
                 self._children.append(Child("world.rank", variables(), self._said, rank))
-            joins = {c.name: c.ask("join", c.name, self._folder) for c in self._children}
-            ports, token = self._all_answers(joins), secrets.token_bytes(16)
-            meets = self._ask(self.size, "meet", ports, token, self._store())
-            problems = self._all_answers(meets)
+            ports, token = self._answers(self.size, LOADING, "join", self._folder), token_bytes(16)
+            problems = self._answers(self.size, LOADING, "meet", ports, token, self._store())
         except BaseException:
             end_all(self._children)
             raise
         self._problem = next(filter(None, problems), None)
 
-    def _all_answers(self, numbers):
-        """The answers of all, by rank, while they start."""
-        answers, failures = self._wait(numbers, LOADING)
+    def _store(self):
+        """A path for a group of torch.distributed, which needs a new one; None if it can't work."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)  # who tidies up may have removed it
+        return None if self._problem else os.path.join(self._folder, f"run_{self._runs}")
+
+    def _answers(self, ranks, timeout, do, *args):
+        """What the first ranks answer to a request. Processes that can't go on are ended."""
+        try:
+            numbers = self._ask(ranks, do, *args)
+            answers, failures = self._wait(numbers, timeout)
+            late = [rank for rank in numbers if rank not in answers | failures]
+            places, _ = self._wait({r: self._children[r].ask("where") for r in late}, ASK_WHERE)
+            if late or any(process != "usable" for *_, process in failures.values()):
+                end_all(self._children)
+        except BaseException:  # Ctrl-C, too
+            end_all(self._children)
+            raise
+        finally:
+            printed, self._printed = self._printed, {}
+            for rank, kept in sorted(printed.items()):
+                for line in str(kept).splitlines():
+                    print(f"rank {rank}: {line}")
         if failures:
             raise first_error(failures)
-        if len(answers) < self.size:
-            raise TimeoutError(f"the processes of a world had not started after {LOADING:g} s")
-        return [answers[rank] for rank in range(self.size)]
+        if late:
+            raise timed_out(late, places, timeout)
+        return [answers[rank] for rank in numbers]
 
     def _ask(self, ranks, do, *args):
         """Ask the first ranks; returns the numbers of the answers, as a dict by rank."""
         return {child.name: child.ask(do, *args) for child in self._children[:ranks]}
 
-    def _store(self):
-        """A path for a group of torch.distributed: each needs a new one."""
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)  # who tidies up may have removed it
-        return None if self._problem else os.path.join(self._folder, f"run_{self._runs}")
-
     def _wait(self, numbers, timeout):
         """The answers with these numbers that come in time, and the failures: two dicts by rank.
 
-        They are in the order of their coming. After the first failure, the others have little time
-        left. What is printed is kept, and who waits at a barrier goes on when all do.
+        A failure is a text, a note and what the process is now: "usable", "stuck" or "ended". They
+        are in the order of their coming; after the first, the others have little time.
         """
         answers, failures, at_barrier, late = {}, {}, set(), monotonic() + timeout
         while len(answers | failures) < len(numbers) and monotonic() < late:
@@ -246,19 +218,12 @@ class World:
                 elif kind == "ok":
                     answers[rank] = content
                 else:
-                    content = content or (child.how_it_ended(), child.last_words().strip(), True)
-                    failures[rank] = Failure(*content, has_ended=kind == "ended")
+                    failures[rank] = content or (child.how_it_ended(), child.last_words(), "ended")
                     late = min(late, monotonic() + FAIL_FAST)
             if len(at_barrier) == len(numbers):
                 at_barrier.clear()
                 self._ask(len(numbers), "go")
         return answers, failures
-
-    def _show_prints(self):
-        printed, self._printed = self._printed, {}
-        for rank, kept in sorted(printed.items()):
-            for line in kept.text().splitlines():
-                print(f"rank {rank}: {line}")
 
 
 def variables():
@@ -279,13 +244,6 @@ def end_own(children: list[Child], folder: str, owner: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def shortened(text: str) -> str:
-    """A text, or its beginning and its end."""
-    kept = Kept(KEPT, KEPT)
-    kept.add(text)
-    return kept.text()
-
-
 def surroundings():
     """What holds here and has to hold in the processes, too."""
     device = torch.get_default_device()
@@ -301,48 +259,25 @@ def surroundings():
 def own_modules():
     """The files of modules that are loaded here and not installed, and when they were changed."""
     library = sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")
-    own = {}
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__dict__", {}).get("__file__") or library[0]
-        is_installed = file.startswith(library) or "-packages" in file
-        if not is_installed and name not in ("__main__", "__mp_main__"):  # those can't be imported
-            own[file] = changed_at(file)
-    return own
-
-
-def changed_at(file):
-    """When a file was changed; None if it is gone."""
-    with suppress(OSError):
-        return os.stat(file).st_mtime_ns
+    modules = {**sys.modules, "__main__": None, "__mp_main__": None}  # those can't be imported
+    files = {getattr(module, "__dict__", {}).get("__file__") for module in modules.values()}
+    own = [file for file in filter(None, files) if not file.startswith(library)]
+    own = [file for file in own if "-packages" not in file and os.path.exists(file)]
+    return {file: os.path.getmtime(file) for file in own}
 
 
 # Errors -------------------------------------------------------------------------------------
 
 
-class Failure(NamedTuple):
-    """How a function or its process has failed: in words, and the traceback or the last words.
-
-    `is_final`: the process can't be used again, as something is stuck on its way out or, if
-    `has_ended`, there is none.
-    """
-
-    text: str
-    note: str
-    is_final: bool
-    has_ended: bool
-
-
-def first_error(failures: dict[int, Failure]) -> RankError:
-    """The error for what went wrong first; the others fail because of it, or in the same way.
-
-    A process that has ended comes before all: its neighbours may notice earlier than we do.
-    """
-    first = max(failures.values(), key=lambda failure: failure.has_ended)
-    ranks = tuple(sorted(rank for rank, each in failures.items() if each.text == first.text))
-    text = first.text if len(ranks) == 1 else first.text.replace("was killed", "were killed", 1)
-    error = RankError(f"{in_list(ranks)} {shortened(text)}", ranks)
-    if first.note:
-        error.add_note(f"On rank {ranks[0]}:\n{shortened(first.note.rstrip())}")
+def first_error(failures: dict[int, tuple[str, str, str]]) -> RankError:
+    """The error for what went wrong first; the others fail because of it, or in the same way."""
+    # A process that has ended comes before all: its neighbours may notice earlier than we do.
+    text, note, _ = max(failures.values(), key=lambda failure: failure[2] == "ended")
+    ranks = [rank for rank, failure in failures.items() if failure[0] == text]
+    text = text if len(ranks) == 1 else text.replace("was killed", "were killed", 1)
+    error = RankError(f"{in_list(ranks)} {Kept(KEPT, KEPT, text)}")
+    if note := note.strip():
+        error.add_note(f"On rank {min(ranks)}:\n{Kept(KEPT, KEPT, note)}")
     return error
 
 

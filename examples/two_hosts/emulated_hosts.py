@@ -177,13 +177,10 @@ class Host:
             if not select([self._first.stdout], [], [], TIME_LIMIT)[0]:
                 raise HostsError(f"{self.name}: unshare has not begun within {TIME_LIMIT:g} s")
             self._first.stdout.readline()  # empty if unshare has failed; the next command says so
-            done(["ip", "link", "set", device, "netns", str(self._first.pid), "name", "eth0"])
-            for words in (
-                "ip link set lo up",
-                f"ip address add {address(number)}/24 dev eth0",
-                f"ip link set eth0 mtu {MTU} up",
-            ):
-                done(self._inside(words.split()))
+            done(f"ip link set {device} netns {self._first.pid} name eth0".split())
+            done(self._inside(["ip", "link", "set", "lo", "up"]))
+            done(self._inside(f"ip address add {address(number)}/24 dev eth0".split()))
+            done(self._inside(f"ip link set eth0 mtu {MTU} up".split()))
             done(self._inside(limit_rate("eth0", rate)))
         except BaseException:
             self.close()
@@ -234,14 +231,11 @@ def done(words):
 def tried(words: list[str]) -> str | None:
     """Run a command; in one line what went wrong, or None."""
     try:
-        ended = subprocess.run(
-            words, capture_output=True, text=True, check=False, timeout=TIME_LIMIT
-        )
+        subprocess.run(words, capture_output=True, text=True, check=True, timeout=TIME_LIMIT)
     except subprocess.TimeoutExpired:
         return f"no end within {TIME_LIMIT:g} s"
-    if ended.returncode == 0:
-        return None
-    return (ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1]
+    except subprocess.CalledProcessError as error:
+        return (error.stderr.strip().splitlines() or [f"exit code {error.returncode}"])[-1]
 
 
 # The link -----------------------------------------------------------------------------------

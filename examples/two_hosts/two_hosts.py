@@ -113,14 +113,10 @@ def same_everywhere(vector: torch.Tensor) -> bool:
     """Whether all processes have the bits of rank 0; each needs room for one copy, not for all."""
     first = vector.clone()
     dist.broadcast(first, 0)
-    same = torch.tensor(int(torch.equal(bits(first), bits(vector))), device=vector.device)
+    bits, own = first.view(torch.int32), vector.view(torch.int32)
+    same = torch.tensor(int(torch.equal(bits, own)), device=vector.device)
     dist.all_reduce(same, dist.ReduceOp.MIN)
     return bool(same)
-
-
-def bits(vector: torch.Tensor) -> torch.Tensor:
-    """The bits of float32 numbers, as whole numbers."""
-    return vector.view(torch.int32)
 
 
 # Timing -------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def test_of_a_long_text_the_begin_and_the_end_are_kept():
             kept = Kept(begin, end)
             for part in parts:
                 kept.add(part)
-            assert (kept.text(), kept.count) == (text, 8), (begin, end, parts)
+            assert (str(kept), kept.count) == (text, 8), (begin, end, parts)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_each_answer_has_its_requests_number(worker):
     child.ask_no_more()
     assert next_answer() == (child, None)
     assert child.how_it_ended() == "ended with exit code 0"
-    assert child.has_ended
+    assert child.process.poll() == 0
 
 
 def test_what_python_prints_while_it_starts_is_no_answer(worker, tmp_path, monkeypatch):

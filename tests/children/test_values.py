@@ -9,7 +9,7 @@ from collections import OrderedDict, namedtuple
 import numpy
 import pytest
 
-from d2lhybrid.children.values import Codec, frame, read_frame
+from d2lhybrid.children.values import frame, pack, read_frame, unpack
 
 Point = namedtuple("Point", "x y")
 
@@ -41,9 +41,8 @@ def parts(value):
     return (value.numbers, 7) if isinstance(value, Array) else None
 
 
-CODEC = Codec("arrays", parts, lambda numbers, seven: Array(*numbers, seven))
-ENDLESS = []
-ENDLESS.append(ENDLESS)
+def array(numbers, seven):
+    return Array(*numbers, seven)
 
 
 def test_a_value_arrives_as_pythons_own_types():
@@ -54,7 +53,7 @@ def test_a_value_arrives_as_pythons_own_types():
     values = [(value, value) for value in same] + [*plain.items()]
     values += [(Wide([1]), [1]), (OrderedDict(b=1, a=Name()), {"b": 1, "a": ""})]
     for value, expected in values:
-        arrived = CODEC.unpack(CODEC.pack(value))
+        arrived = unpack(pack(value))
         assert type(arrived) is type(expected), value
         if type(value) is int:
             assert arrived == value  # one may be too long for a text
@@ -63,8 +62,8 @@ def test_a_value_arrives_as_pythons_own_types():
 
 
 def test_an_array_is_taken_apart_and_made_again_wherever_it_is():
-    array = Array(1, 2)
-    one, other = CODEC.unpack(CODEC.pack([array, {"a": (array,)}]))
+    value = Array(1, 2)
+    one, other = unpack(pack([value, {"a": (value,)}], parts), array)
     assert one.numbers == other["a"][0].numbers == (1, 2, 7)
     assert one is not other["a"][0]
 
@@ -74,23 +73,19 @@ def test_what_is_not_data_is_refused_in_words():
     values = [len, lambda: 1, math, (n for n in []), object(), int, Colour.RED, range(3)]
     values += [ValueError("no"), numpy.float32(1)]
     for value in [*values, *({"a": [1, (value,)]} for value in values), {Colour.RED: 1}]:
-        for codec, kinds in [(CODEC, "arrays, "), (Codec(), "")]:
+        for options, kinds in [((parts, "arrays"), "arrays, "), ((), "")]:
             with pytest.raises(TypeError, match=can.format(kinds)):
-                codec.pack(value)
+                pack(value, *options)
     with pytest.raises(TypeError, match=r"^Colour cannot be sent to another process: numbers"):
-        Codec().pack({Colour.RED: 1})
+        pack({Colour.RED: 1})
     with pytest.raises(TypeError, match=r"^Array cannot be sent to another process: numbers"):
-        Codec().pack(Array())
-    with pytest.raises(RecursionError):
-        CODEC.pack(ENDLESS)
+        pack(Array())
 
 
 def test_what_arrives_is_never_code():
-    packed = CODEC.pack([Level.HIGH, Name("n"), Point(1, 2), Wide(), OrderedDict()])
-    assert pickle.loads(packed) == [3, "n", (1, 2), [], {}]  # no module is looked up
-    for value in (len, Level.HIGH, OrderedDict(), Name("n"), numpy.ones(1)):
+    for value in (len, Level.HIGH, OrderedDict(), 1j, numpy.ones(1)):
         with pytest.raises(pickle.UnpicklingError, match=r" is not data$"):
-            CODEC.unpack(pickle.dumps(value))
+            unpack(pickle.dumps(value))
 
 
 def test_frames_are_read_one_by_one_and_the_end_is_an_error():

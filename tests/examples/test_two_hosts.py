@@ -407,14 +407,18 @@ def test_what_is_missing_is_said_in_one_line(monkeypatch, lacking, problem):
     def refuse():
         raise PermissionError(1, "Operation not permitted")
 
-    said = "some words\nSpecified qdisc kind is unknown.\n" if lacking == "tbf" else ""
-    tried = subprocess.CompletedProcess([], int(lacking == "tbf"), "", said)
+    said = "some words\nSpecified qdisc kind is unknown.\n"
+
+    def run(words, **options):
+        if lacking == "tbf":
+            raise subprocess.CalledProcessError(1, words, "", said)
+
     change = monkeypatch.setattr
     change(sys, "platform", "darwin" if lacking == "linux" else "linux")
     change(os, "geteuid", lambda: int(lacking == "root"), raising=False)
     change(emulated_hosts, "which", lambda name: lacking != "command" or name != "tc")
     change(emulated_hosts, "open_tap", refuse if lacking == "tap" else lambda: (os.dup(0), "d2l0"))
-    change(subprocess, "run", lambda *a, **k: tried)
+    change(subprocess, "run", run)
     change(emulated_hosts, "joined_hosts", None)  # it is not even tried
     with pytest.raises(SystemExit) as ending:
         emulated_hosts.main([])

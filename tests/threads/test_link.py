@@ -13,8 +13,12 @@ from d2lhybrid import Gate, Link, Log
     ("alpha", "beta", "size", "seconds"),
     [(0.5, 0.25, 8, 2.5), (0.5, 0, 1000, 0.5), (0, 0.125, 16, 2), (0.5, 0.25, 0, 0.5)],
 )
-def test_a_message_takes_alpha_and_for_each_byte_beta(alpha, beta, size, seconds):
-    assert Link(alpha, beta).seconds(size) == seconds
+def test_a_message_takes_alpha_and_for_each_byte_beta(monkeypatch, alpha, beta, size, seconds):
+    slept = []
+    monkeypatch.setattr("d2lhybrid.threads.link.sleep", slept.append)
+    with Link(alpha, beta) as link:
+        link.send(torch.ones(size // 4))
+    assert slept == [seconds]
 
 
 def test_messages_arrive_one_after_the_other_in_the_order_of_sending():
