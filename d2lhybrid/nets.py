@@ -21,3 +21,48 @@ def get_net() -> nn.Sequential:
 def random_input(rows: int = 1) -> torch.Tensor:
     """An input for `get_net`: (rows, 512), normally distributed."""
     return torch.randn(rows, 512)
+
+
+class ConvolutionBlock(nn.Module):
+    """Two convolutions with batch normalization, and a way around them. Notebook 11 explains it.
+
+    (n, channels, height, width) -> the same shape.
+    """
+
+    def __init__(self, channels: int = 32):
+        super().__init__()
+        options = {"kernel_size": 3, "padding": 1, "bias": False}
+        self.first = nn.Conv2d(channels, channels, **options)
+        self.second = nn.Conv2d(channels, channels, **options)
+        self.norm_1 = nn.BatchNorm2d(channels)
+        self.norm_2 = nn.BatchNorm2d(channels)
+
+    def forward(self, x):
+        inner = torch.relu(self.norm_1(self.first(x)))
+        return torch.relu(self.norm_2(self.second(inner)) + x)
+
+
+class TransformerBlock(nn.Module):
+    """Attention and two wide layers, each with a way around it. Notebook 11 explains it.
+
+    (batch, rows, width) -> the same shape.
+    """
+
+    def __init__(self, width: int = 128, heads: int = 4):
+        super().__init__()
+        self.heads = heads
+        self.to_three = nn.Linear(width, 3 * width)
+        self.to_one = nn.Linear(width, width)
+        self.widen = nn.Linear(width, 4 * width)
+        self.narrow = nn.Linear(4 * width, width)
+        self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x):
+        parts = self.to_three(self.norm_1(x)).chunk(3, dim=2)
+        heads = [part.unflatten(2, (self.heads, -1)) for part in parts]
+        query, key, value = [head.transpose(1, 2) for head in heads]
+        attention = nn.functional.scaled_dot_product_attention
+        mixed = attention(query, key, value).transpose(1, 2).flatten(2)
+        x = x + self.to_one(mixed)
+        wide = nn.functional.gelu(self.widen(self.norm_2(x)))
+        return x + self.narrow(wide)

@@ -2,6 +2,7 @@
 
 `python -m tools.results FILE NAME` makes results/NAME.json of a file that
 `python -m d2lhybrid bench --frameworks --launches 11 --json FILE`, or `--batch 1 64`, has written.
+Of `bench --gpu` it makes results/gpu/NAME.json, and of its dry run nothing.
 """
 
 import json
@@ -47,8 +48,22 @@ def ways(comparison):
     return found
 
 
+def store(file, name):
+    """Make a result of a file that `bench` has written. SystemExit for a dry run.
+
+    What `bench --gpu` writes is a summary already.
+    """
+    data = json.loads(Path(file).read_text("utf-8"))
+    folder = RESULTS
+    if data.get("kind") == "gpu":
+        if not data["machine"]["gpus"] or "dry run" in data["device"]:
+            raise SystemExit(f"{file} is of a dry run on a CPU, and no result of a GPU")
+        folder = RESULTS / "gpu"
+    else:
+        data = summary(data)
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder / f"{name}.json", f"{json.dumps(data, indent=1)}\n".encode())
+
+
 if __name__ == "__main__":
-    file, name = sys.argv[1:]
-    text = json.dumps(summary(json.loads(Path(file).read_text("utf-8"))), indent=1)
-    RESULTS.mkdir(exist_ok=True)
-    write(RESULTS / f"{name}.json", f"{text}\n".encode())
+    store(*sys.argv[1:])

@@ -51,6 +51,15 @@ def add_command(commands):
         help="with --frameworks: start every way N times, 11 or more for all of them, at half a "
         "minute each; the answer then holds for the programs and not only for one run of them",
     )
+    bench.add_argument(
+        "--gpu",
+        action="store_true",
+        help="measure what the notebooks ask of a GPU; planned for less than ten minutes, and "
+        "not yet run on one",
+    )
+    bench.add_argument(
+        "--dry-run", action="store_true", help="with --gpu: try that on the CPU, with tiny inputs"
+    )
     add_files(bench)
     bench.set_defaults(run=run, error=bench.error)
 
@@ -63,7 +72,13 @@ def run(options):
 
     if options.launches and not options.frameworks:
         options.error("--launches needs --frameworks")
+    if options.dry_run and not options.gpu:
+        options.error("--dry-run needs --gpu")
     os.environ |= dict.fromkeys(THREADS, str(options.threads))  # read when frameworks are loaded
+    if options.gpu:
+        from . import gpu
+
+        return gpu.run(options)
     show = progress_line(None)
     show("loading PyTorch")
     try:
