@@ -125,6 +125,16 @@ def lacking(name, language):
     return missing, [i for i in now if i in known and known[i][0] != digest(now[i])]
 
 
+def stale():
+    """A line for each language in which texts no longer belong to the English ones; "" for none."""
+    lines = []
+    for language in languages():
+        counts = {e["name"]: len(lacking(e["name"], language)[1]) for e in manifest.entries()}
+        found = [f"{name} ({count})" for name, count in counts.items() if count]
+        lines += [f"stale translations, {language}: {', '.join(found)}"] if found else []
+    return "\n".join(lines)
+
+
 def renew(name, language, ids):
     """Let marks say that translations hold for the English text as it is now."""
     now, path = pieces(name), file_of(name, language)
