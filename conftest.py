@@ -21,7 +21,7 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 from PIL import Image, ImageChops
 
 from d2lhybrid import available_cores
-from tools import manifest
+from tools import manifest, translate
 from tools.checking import last_line, slowest
 
 ENVIRONMENT = {}  # of the notebooks' kernels
@@ -123,6 +123,8 @@ def pytest_unconfigure(config):
     took = [one for ones in reporter.stats.values() for one in ones if hasattr(one, "duration")]
     if took:
         print(slowest([(one.nodeid, one.duration) for one in took]))
+    if stale := translate.stale():
+        print(stale)
     print(last_line(status, failed, config.invocation_params.args, left_out))
 
 

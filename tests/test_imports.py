@@ -33,6 +33,7 @@ FLOORS = {
         {"files"},
         {"manifest"},
         {"notebook", "environment", "colab"},
+        {"translate"},
         {
             "reading",
             "checking",

@@ -3,7 +3,7 @@
 import argparse
 import inspect
 
-from . import api, authoring, checking, environment, glossary, reading, teaching
+from . import api, authoring, checking, environment, glossary, reading, teaching, translate
 
 
 def run_command(words, about):
@@ -18,14 +18,25 @@ def run_command(words, about):
         one.set_defaults(function=function)
         return one.add_argument
 
-    command("read", reading.read)
+    def in_languages(add):
+        add("--language", choices=["en", *translate.languages()], default="en")
+
+    in_languages(command("read", reading.read))
     command("check", checking.check)("--part", metavar="N", help="only the notebooks of part N")
     command("frameworks", environment.frameworks)("names", nargs="*")
-    command("slides", teaching.slides)("notebooks", nargs="*")
+    add = command("slides", teaching.slides)
+    add("notebooks", nargs="*")
+    in_languages(add)
     add = command("handout", teaching.handout)
+    in_languages(add)
     add("notebooks", nargs="*")
     add("--solutions", action="store_true", help="keep the solutions")
     add("--html", action="store_true", help="make web pages, with outputs")
+    add = command("translate", translate.translate)
+    add("language", choices=translate.languages())
+    add("names", nargs="*")
+    add("--fill", action="store_true", help="print what is not translated, with its marks")
+    add("--accept", nargs="+", metavar="ID", default=(), help="these texts hold as they are")
     add = command("refresh", authoring.refresh)
     add("notebooks", nargs="*")
     add("--busy", action="store_true", help="store outputs of a busy machine, too")

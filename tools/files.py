@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
+TRANSLATIONS = ROOT / "translations"
 # What the commands make, and git ignores.
 WORK, HANDOUT, SLIDES = (ROOT / name for name in ("work", "handout", "slides"))
 

@@ -139,5 +139,5 @@ def save(notebook, path):
     """Write a notebook as JupyterLab does, unless the file holds it already."""
     text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     if not path.is_file() or path.read_bytes() != text.encode():
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         write(path, text.encode())

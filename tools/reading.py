@@ -7,10 +7,11 @@ import sys
 
 from . import environment, manifest, notebook
 from .files import ROOT, WORK
+from .translate import in_language
 
 
-def read():
-    """Open JupyterLab at the first notebook, on copies in work/."""
+def read(language="en"):
+    """Open JupyterLab at the first notebook, on copies in work/ (or work/zh/, and so on)."""
     environment.set_up()
     # Those without a wheel for this system have been asked for once, and are not missed again.
     wanted = [one for one in manifest.needed("frameworks") if not environment.mark(one).exists()]
@@ -20,8 +21,10 @@ def read():
         print(f"    {python} course.py frameworks")
         print("You can do so now, in another window.", flush=True)
     kernel = kernel_metadata()
+    folder = WORK if language == "en" else WORK / language
     for path in manifest.notebooks():
-        copy_to_work(path, kernel)
+        copy_to_work(path, kernel, folder, language)
+    first = manifest.notebooks()[0].name
     # JupyterLab's questions about news and updates are answered here; everything else is as ever.
     settings = WORK / ".jupyterlab"
     settings.mkdir(parents=True, exist_ok=True)
@@ -31,7 +34,7 @@ def read():
     command = [
         *(environment.VENV_PYTHON, "-m", "jupyterlab"),
         f"--ServerApp.root_dir={ROOT}",
-        f"--LabApp.default_url=/lab/tree/work/{manifest.notebooks()[0].name}",
+        f"--LabApp.default_url=/lab/tree/{(folder / first).relative_to(ROOT).as_posix()}",
         f"--LabApp.app_settings_dir={settings}",
         f"--LabApp.workspaces_dir={settings / 'workspaces'}",  # no tabs of another folder
     ]
@@ -40,17 +43,17 @@ def read():
     return environment.run(command, cwd=ROOT)
 
 
-def copy_to_work(path, kernel):
-    """Copy a notebook without its outputs to work/, unless a reader has changed the copy there.
+def copy_to_work(path, kernel, folder=WORK, language="en"):
+    """Copy a notebook without its outputs to a folder, unless a reader has changed the copy there.
 
     The copy's metadata say what was handed out. When the course's notebook has changed since, a
     copy that a reader has changed stays, and the new one stands beside it under another name.
     """
-    new = notebook.without_outputs(notebook.without_badge(json.loads(path.read_bytes())))
+    new = notebook.without_outputs(notebook.without_badge(in_language(path, language)))
     now = notebook.fingerprint(new)
     new["metadata"] = {**notebook.agreed_metadata(new), **kernel, "handed_out": now}
     for number in itertools.count(1):
-        copy = WORK / (path.name if number == 1 else f"{path.stem}-{number}.ipynb")
+        copy = folder / (path.name if number == 1 else f"{path.stem}-{number}.ipynb")
         try:
             there = json.loads(copy.read_bytes())
             handed_out = there["metadata"].get("handed_out")
@@ -66,7 +69,7 @@ def copy_to_work(path, kernel):
             break
     if number > 1:
         print(f"{path.stem} has changed in the course since you changed your copy.")
-        print(f"Your copy is as you left it; the new one is work/{copy.name}", flush=True)
+        print(f"Your copy is as you left it; the new one is {copy.relative_to(ROOT)}", flush=True)
 
 
 def kernel_metadata():

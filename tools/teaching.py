@@ -1,39 +1,45 @@
 """`course.py slides` and `handout`: what a class sees, and what it is given."""
 
-import json
 import tempfile
 import urllib.request
 from pathlib import Path
 
 from . import environment, manifest, notebook
 from .files import HANDOUT, ROOT, SLIDES
+from .translate import in_language
 
 REVEAL = "reveal.js@4.3.1"
 
 
-def slides(notebooks=()):
-    """Make a deck of slides of each notebook, in slides/."""
+def slides(notebooks=(), language="en"):
+    """Make a deck of slides of each notebook, in slides/ (or slides/zh/, and so on)."""
     environment.set_up()
     address = f"https://unpkg.com/{REVEAL}"
-    if (ROOT / "node_modules" / "reveal.js").exists():  # what shows a deck is here
-        address = "../node_modules/reveal.js"
+    local = "node_modules/reveal.js"
+    if (ROOT / local).exists():  # what shows a deck is here
+        address = f"{'../' * len(folder_of(SLIDES, language).relative_to(ROOT).parts)}{local}"
     elif not answers(address):
         print("There is no network now, and decks need one. TEACHING.md says how to do without.")
     options = {"reveal_url_prefix": address, "reveal_theme": "white"}
     settings = [f"--SlidesExporter.{name}={value}" for name, value in options.items()]
-    return convert("deck", "slides", manifest.named_or_all(notebooks), SLIDES, *settings)
+    paths, folder = manifest.named_or_all(notebooks), folder_of(SLIDES, language)
+    with tempfile.TemporaryDirectory() as built:
+        if language != "en":
+            paths = [copied(in_language(path, language), Path(built) / path.name) for path in paths]
+        return convert("deck", "slides", paths, folder, *settings)
 
 
-def handout(notebooks=(), solutions=False, html=False):
-    """Copy notebooks without solutions and outputs to handout/."""
+def handout(notebooks=(), solutions=False, html=False, language="en"):
+    """Copy notebooks without solutions and outputs to handout/ (or handout/zh/, and so on)."""
     paths = manifest.named_or_all(notebooks)
     mark = "-solutions" if solutions else ""
     kind = ".html" if html else ".ipynb"
     names = {path.name: f"{path.stem}{mark}{kind}" for path in paths}
+    target = folder_of(HANDOUT, language)
     with tempfile.TemporaryDirectory() as folder:
-        copies = Path(folder) if html else HANDOUT
+        copies = Path(folder) if html else target
         for path in paths:
-            new = notebook.without_badge(json.loads(path.read_bytes()))
+            new = notebook.without_badge(in_language(path, language))
             new = notebook.with_links(new, names)
             if not solutions:
                 new = notebook.without_solutions(new)
@@ -43,8 +49,19 @@ def handout(notebooks=(), solutions=False, html=False):
             notebook.save(new, copies / f"{path.stem}{mark}.ipynb")
         if html:
             environment.set_up()
-            return convert("page", "html", sorted(copies.glob("*.ipynb")), HANDOUT)
-    print(f"{len(paths)} notebooks are in {HANDOUT.relative_to(ROOT)}/")
+            return convert("page", "html", sorted(copies.glob("*.ipynb")), target)
+    print(f"{len(paths)} notebooks are in {target.relative_to(ROOT).as_posix()}/")
+
+
+def folder_of(folder, language):
+    """Where a folder keeps what is made in a language."""
+    return folder if language == "en" else folder / language
+
+
+def copied(new, path):
+    """The path of a file that holds the notebook."""
+    notebook.save(new, path)
+    return path
 
 
 def convert(template, kind, paths, folder, *options):

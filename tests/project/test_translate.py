@@ -1,0 +1,188 @@
+"""The course in other languages: what is built, and which slips of a translation are found."""
+
+import json
+import re
+
+import pytest
+
+from tools import manifest, notebook, translate
+
+NAMES = [entry["name"] for entry in manifest.entries()]
+ENGLISH = """\
+## Two *graphs*
+
+A **guard** asks `x` twice, 3 times, or $n^2$ times; see [another](02_symbolic_programs.ipynb#Step).
+
+- One
+- Two
+
+| a | b |
+| --- | --- |"""
+CHINESE = """\
+## 两张*图*
+
+**守卫**（guard）会把`x`问两次、3次或$n^2$次；见[下一篇](02_symbolic_programs.ipynb#步骤)。
+
+- 一
+- 二
+
+| 甲 | 乙 |
+| --- | --- |"""
+SLIPS = [
+    ("## ", "### ", "headings"),
+    ("- 二", "二", "lists"),
+    ("| --- | --- |", "", "table rows"),
+    ("\n\n- 一", "\n- 一", "paragraphs"),
+    ("`x`", "`y`", "inline code"),
+    ("$n^2$", "$n^3$", "formulas"),
+    ("02_symbolic", "03_symbolic", "links"),
+    ("3次", "4次", "numbers"),
+    ("**守卫**", "守卫", "bold"),
+    ("守卫", "保护", "'guard' is 守卫"),
+    ("两张*图*", "两张*画*", "'graph' is 图"),
+    ("会把", "\n会把", "a line ends inside a paragraph"),
+    ("；见", ";见", "half-width punctuation"),
+    ("**守卫**（guard）会", "**守卫（guard）**会", "CommonMark would not see this as bold"),
+    ("两次、3次", "两次、 3次", "a space beside Chinese text"),
+    ("见[", "it is not yet in Chinese [", "still English"),
+]
+
+
+def test_a_true_translation_has_no_faults():
+    assert list(translate.differences(ENGLISH, CHINESE, "zh")) == []
+
+
+@pytest.mark.parametrize(("right", "slip", "fault"), SLIPS)
+def test_a_slip_is_found(right, slip, fault):
+    assert right in CHINESE
+    found = list(translate.differences(ENGLISH, CHINESE.replace(right, slip, 1), "zh"))
+    assert any(fault in one for one in found), found
+
+
+def test_a_fixed_line_is_that_of_course_toml():
+    assert (
+        list(translate.differences("## Summary\n\nIt runs.", "## 小结\n\n它能运行。", "zh")) == []
+    )
+    (fault,) = translate.differences("## Summary\n\nIt runs.", "## 总结\n\n它能运行。", "zh")
+    assert fault == "the line '## Summary' is '## 小结'"
+
+
+def test_course_toml_speaks_every_language():
+    lines = manifest.course()["lines"]
+    for language in translate.languages():
+        assert lines["en"].keys() <= lines[language].keys()
+        for part in manifest.course()["parts"]:
+            texts = [
+                part["title"],
+                *(e[kind] for e in part["notebooks"] for kind in ("title", "about")),
+            ]
+            assert all(text.get(language) for text in texts)
+        assert all(need["name"].get(language) for need in manifest.course()["needs"].values())
+
+
+@pytest.mark.parametrize("language", translate.languages())
+def test_a_term_has_one_row(language):
+    rows = [term for term, *_ in translate.terms(language)]
+    assert len(rows) > 100
+    assert len(set(rows)) == len(rows)
+
+
+@pytest.mark.parametrize("language", translate.languages())
+def test_the_stored_translations_have_no_faults(language):
+    found = {
+        name: list(translate.faults(name, language)) for name in [*NAMES, *translate.DOCUMENTS]
+    }
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+@pytest.mark.parametrize("language", translate.languages())
+def test_a_built_notebook_is_the_english_one_but_for_its_text(language):
+    for path in manifest.notebooks():
+        if not translate.translated(path.stem, language):
+            continue
+        there, here = json.loads(path.read_bytes()), translate.in_language(path, language)
+        assert notebook.fingerprint(here)[:8] == notebook.fingerprint(there)[:8]
+        for one, other in zip(there["cells"], here["cells"], strict=True):
+            assert {**one, "source": 0} == {**other, "source": 0}
+        title = next(e["title"] for e in manifest.entries() if e["name"] == path.stem)
+        assert notebook.source(here["cells"][0]).startswith(f"# {title[language]}\n")
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """A notebook of two texts, and a place for its translation."""
+    texts = {
+        "a": "# One\n\nIt *runs*.",
+        "b": "[![Open in Colab](x)](y/blob/main/notebooks/z)",
+        "c": "End.",
+    }
+    cells = [
+        {"id": i, "cell_type": "markdown", "metadata": {}, "source": t} for i, t in texts.items()
+    ]
+    (tmp_path / "00_one.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}}))
+    monkeypatch.setattr(translate, "NOTEBOOKS", tmp_path)
+    monkeypatch.setattr(translate, "file_of", lambda name, language: tmp_path / f"{name}.md")
+    return tmp_path
+
+
+def built(course):
+    cells = translate.in_language(course / "00_one.ipynb", "zh")["cells"]
+    return {cell["id"]: cell["source"] for cell in cells}
+
+
+def test_what_is_not_translated_stays_english_and_the_badge_leads_to_the_other_notebook(course):
+    assert translate.pieces("00_one") == {"a": "# One\n\nIt *runs*.", "c": "End."}
+    (course / "00_one.md").write_text(f"{translate.mark('c', 'End.')}\n完。\n", "utf-8")
+    assert translate.lacking("00_one", "zh") == (["a"], [])
+    texts = built(course)
+    assert texts["a"] == "# One\n\nIt *runs*."
+    assert texts["c"] == "完。"
+    assert "(y/blob/gh-pages/zh/_sources/notebooks/z)" in texts["b"]
+
+
+def test_what_is_stale_stands_in_english_until_it_is_accepted(course, capsys, monkeypatch):
+    (course / "00_one.md").write_text("<!-- a 000000000000 -->\n# 一\n\n它能*运行*。\n", "utf-8")
+    notice = manifest.course()["lines"]["zh"]["stale"]
+    assert built(course)["a"] == f"# One\n\n> **{notice}**\n\nIt *runs*."
+    assert translate.translate("zh", ["00_one"]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("00_one: 1 missing, 1 stale, 0 wrong\n")
+    assert "It *runs*." in said
+    assert "它能*运行*。" in said
+    monkeypatch.setattr(manifest, "entries", lambda: [{"name": "00_one"}])
+    assert translate.stale() == "stale translations, zh: 00_one (1)"
+    translate.translate("zh", ["00_one"], accept=["a"])
+    assert translate.stale() == ""
+    assert built(course)["a"] == "# 一\n\n它能*运行*。"
+
+
+def test_what_is_to_be_filled_in_is_printed_with_its_marks(course, capsys):
+    translate.translate("zh", ["00_one"], fill=True)
+    (course / "00_one.md").write_text(capsys.readouterr().out, "utf-8")
+    assert translate.lacking("00_one", "zh") == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("x\n<!-- a 000000000000 -->\nx\n", "text before the first mark"),
+        ("<!-- a 000000000000 -->\nx\n<!-- a 000000000000 -->\nx\n", "a stands there twice"),
+    ],
+)
+def test_a_broken_file_is_refused(course, text, fault):
+    (course / "00_one.md").write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=re.escape(fault)):
+        translate.translated("00_one", "zh")
+
+
+def test_texts_without_a_cell_or_out_of_order_are_faults(course):
+    marks = [
+        f"{translate.mark('c', 'End.')}\n完。",
+        f"<!-- a {translate.digest(translate.pieces('00_one')['a'])} -->\n# 一\n\n它能*运行*。",
+    ]
+    (course / "00_one.md").write_text("\n\n".join(marks), "utf-8")
+    assert list(translate.faults("00_one", "zh")) == [
+        "the texts are not in the order of the English ones"
+    ]
+    (course / "00_one.md").write_text("<!-- d 000000000000 -->\n完。\n", "utf-8")
+    assert list(translate.faults("00_one", "zh")) == ["d: there is no such text"]

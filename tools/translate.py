@@ -1,0 +1,273 @@
+"""`course.py translate`: the course in another language, bound to the English text.
+
+translations/zh/NAME.md holds the text of each Markdown cell of notebooks/NAME.ipynb. Before each
+stands a mark with the cell's id and the first 12 digits of the SHA-256 of the English text from
+which it was made:
+
+    <!-- 02-17 9c1e55d07ab4 -->
+
+A notebook in another language is built and never edited: its code and its outputs are those of the
+English one. README.zh.md and TEACHING.zh.md hold their own marks, one for each section.
+"""
+
+import copy
+import csv
+import functools
+import hashlib
+import json
+import re
+from collections import Counter
+
+from . import manifest
+from .files import NOTEBOOKS, ROOT, TRANSLATIONS
+from .notebook import agreed_metadata, source, without_badge
+
+DOCUMENTS = ("README", "TEACHING")
+MARK = re.compile(r"^<!-- (\S+) ([0-9a-f]{12}) -->\n", re.MULTILINE)
+GENERATED = re.compile(r"(?s)(<!-- python3 course\.py contents -->).*(<!-- end of contents -->)")
+HAN, STOPS = r"[\u3400-\u9fff]", "，。、：；？！）”》"
+CODE = re.compile(r"^```.*?^```|`[^`\n]+`|\$[^$\n]+\$", re.MULTILINE | re.DOTALL)
+
+
+def translate(language, names=(), fill=False, accept=()):
+    """Say what a translation lacks, and what is wrong in it. Returns 1 if anything is.
+
+    `--fill` prints what is not translated, with its marks. `--accept ID` says that the texts with
+    these ids were read again and still hold, although the English ones have changed.
+    """
+    status = 0
+    for name in names or [*(entry["name"] for entry in manifest.entries()), *DOCUMENTS]:
+        known, now = translated(name, language), pieces(name)
+        if accept:
+            renew(name, language, [i for i in accept if i in now])
+        elif fill:
+            for i, text in now.items():
+                if i not in known:
+                    print(f"{mark(i, text)}\n{text.strip()}\n")
+        elif known:
+            missing, stale = lacking(name, language)
+            wrong = list(faults(name, language))
+            print(f"{name}: {len(missing)} missing, {len(stale)} stale, {len(wrong)} wrong")
+            for i in stale:
+                print(f"  {i} is stale. The English text is now:\n{now[i]}\n  It stands as:")
+                print(known[i][1])
+            print(*(f"  {fault}" for fault in wrong), sep="\n", end="\n" if wrong else "")
+            status |= bool(missing or stale or wrong)
+        else:
+            print(f"{name}: not begun")
+            status = 1
+    return status
+
+
+def languages():
+    """The languages into which the course is translated, such as "zh"."""
+    return sorted(path.parent.name for path in TRANSLATIONS.glob("*/glossary.csv"))
+
+
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def mark(i, text):
+    return f"<!-- {i} {digest(text)} -->"
+
+
+# The English text and the other one ---------------------------------------------------------
+
+
+def pieces(name):
+    """The English texts of a notebook or a document: id -> Markdown. A badge has none."""
+    if name in DOCUMENTS:
+        text = (ROOT / f"{name}.md").read_text("utf-8")
+        sections = re.split(r"(?m)^(?=## )", GENERATED.sub(r"\1\n\n\2", text))
+        ids = [
+            "top",
+            *(re.sub(r"\W+", "-", one.split("\n")[0][3:]).strip("-") for one in sections[1:]),
+        ]
+        return dict(zip(ids, sections, strict=True))
+    cells = without_badge(english(name))["cells"]
+    return {cell["id"]: source(cell) for cell in cells if cell["cell_type"] == "markdown"}
+
+
+def english(name):
+    return json.loads((NOTEBOOKS / f"{name}.ipynb").read_bytes())
+
+
+def file_of(name, language):
+    if name in DOCUMENTS:
+        return ROOT / f"{name}.{language}.md"
+    return TRANSLATIONS / language / f"{name}.md"
+
+
+def translated(name, language):
+    """id -> (digest of the English text it was made from, translation); {} without a file.
+
+    ValueError where text stands before the first mark, or an id stands twice.
+    """
+    path = file_of(name, language)
+    if not path.exists():
+        return {}
+    before, *parts = MARK.split(path.read_text("utf-8"))
+    triples = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    found = [(i, (made_from, text.strip())) for i, made_from, text in triples]
+    if before.strip():
+        raise ValueError(f"{path.name}: there is text before the first mark")
+    twice = [i for i, times in Counter(i for i, _ in found).items() if times > 1]
+    if twice:
+        raise ValueError(f"{path.name}: {', '.join(twice)} stands there twice")
+    return dict(found)
+
+
+def lacking(name, language):
+    """The ids of what is not translated, and of what was made from another English text."""
+    now, known = pieces(name), translated(name, language)
+    missing = [i for i in now if i not in known]
+    return missing, [i for i in now if i in known and known[i][0] != digest(now[i])]
+
+
+def stale():
+    """A line for each language in which texts no longer belong to the English ones; "" for none."""
+    lines = []
+    for language in languages():
+        counts = {e["name"]: len(lacking(e["name"], language)[1]) for e in manifest.entries()}
+        found = [f"{name} ({count})" for name, count in counts.items() if count]
+        lines += [f"stale translations, {language}: {', '.join(found)}"] if found else []
+    return "\n".join(lines)
+
+
+def renew(name, language, ids):
+    """Let marks say that translations hold for the English text as it is now."""
+    now, path = pieces(name), file_of(name, language)
+
+    def renewed(match):
+        return f"{mark(match[1], now[match[1]])}\n" if match[1] in ids else match[0]
+
+    if ids:
+        path.write_text(MARK.sub(renewed, path.read_text("utf-8")), "utf-8")
+
+
+# The notebook in another language -----------------------------------------------------------
+
+
+def in_language(path, language):
+    """A notebook as its file holds it, in a language. What is not translated stays English.
+
+    What is stale stands in English, too, below a line that says so.
+    """
+    notebook = json.loads(path.read_bytes())
+    if language == "en":
+        return notebook
+    notebook = copy.deepcopy(notebook)
+    known, now = translated(path.stem, language), pieces(path.stem)
+    notice = manifest.course()["lines"][language]["stale"]
+    for cell in notebook["cells"]:
+        text = source(cell)
+        if cell["id"] in now:
+            made_from, other = known.get(cell["id"], ("", ""))
+            if made_from == digest(text):
+                text = other
+            elif made_from:
+                heading, _, rest = text.partition("\n") if text.startswith("#") else ("", "", text)
+                text = f"{heading}\n\n> **{notice}**\n\n{rest.strip()}".strip()
+        elif cell["cell_type"] == "markdown":  # the badge: Colab opens what the pages carry
+            there = f"/blob/gh-pages/{language}/_sources/notebooks/"
+            text = text.replace("/blob/main/notebooks/", there)
+        cell["source"] = text
+    notebook["metadata"] = {**agreed_metadata(notebook), "lang": language}
+    return notebook
+
+
+# What is wrong in a translation -------------------------------------------------------------
+
+
+def faults(name, language):
+    """What is wrong in a translation, one line each. What is missing or stale is not."""
+    now, known = pieces(name), translated(name, language)
+    _, stale = lacking(name, language)
+    yield from (f"{i}: there is no such text" for i in known if i not in now)
+    if [i for i in now if i in known] != [i for i in known if i in now]:
+        yield "the texts are not in the order of the English ones"
+    for i, (_, text) in known.items():
+        if i in now and i not in stale:
+            yield from (f"{i}: {fault}" for fault in differences(now[i], text, language))
+
+
+def differences(there, here, language):
+    """What a text and its translation should share and do not, and slips of typesetting."""
+    english, other = shape(there), shape(here)
+    for kind in english:
+        if english[kind] != other[kind]:
+            yield f"{kind}: {shown(english[kind], other[kind])}"
+    lines = manifest.course()["lines"]
+    for kind in ("summary", "exercises", "solutions", "next"):
+        if (lines["en"][kind] in there.split("\n")) != (lines[language][kind] in here.split("\n")):
+            yield f"the line {lines['en'][kind]!r} is {lines[language][kind]!r}"
+    yield from misspelt(CODE.sub("x", here))
+    plain = CODE.sub("`", there)
+    for term, forms, where in terms(language):
+        wanted = " ".join(re.findall(r"\*\*(.+?)\*\*", plain)) if where == "bold" else plain
+        pattern = rf"(?<![\w-]){re.escape(term)}(?:s|es|d|ed)?(?![\w-])"
+        if re.search(pattern, wanted, re.IGNORECASE) and not any(one in here for one in forms):
+            yield f"{term!r} is {' or '.join(forms)}"
+
+
+def shape(text):
+    """What a translation has in common with its source, whatever the language."""
+    fences = re.findall(r"(?ms)^```.*?^```", text)
+    text = re.sub(r"(?ms)^```.*?^```", "", text)
+    code = re.findall(r"`[^`\n]+`", text)
+    text = re.sub(r"`[^`\n]+`", "`", text)
+    formulas = re.findall(r"\$[^$\n]+\$", text)
+    text = re.sub(r"\$[^$\n]+\$", "", text)
+    targets = re.findall(r"\]\(([^)\s#]*)[^)\s]*\)", text)  # an anchor is translated
+    text = re.sub(r"\]\([^)\s]+\)", "]", text)
+    numbers = re.sub(r"(?m)^ *\d+\.", "", text)
+    return {
+        "headings": Counter(re.findall(r"(?m)^#+(?= )", text)),
+        "lists": Counter(re.findall(r"(?m)^ *(?:[-*]|\d+\.)(?= )", text)),
+        "table rows": Counter(re.findall(r"(?m)^\|", text)),
+        "paragraphs": Counter(paragraphs=len(re.split(r"\n\s*\n", text.strip()))),
+        "code blocks": Counter(fences),
+        "inline code": Counter(code),
+        "formulas": Counter(formulas),
+        "links": Counter(targets),
+        "numbers": Counter(re.findall(r"\d[\d,.]*(?<![,.])", numbers)),
+        "bold": Counter(bold=len(re.findall(r"\*\*[^*\n]+?\*\*", text))),
+        "pictures": Counter(pictures=text.count("![")),
+    }
+
+
+def shown(there, here):
+    """How two counts differ."""
+    lost, added = there - here, here - there
+    return "; ".join(
+        f"{word} {dict(one)}" for word, one in (("lost", lost), ("added", added)) if one
+    )
+
+
+def misspelt(text):
+    """Slips of typesetting in Chinese text whose code and formulas are each an x."""
+    if found := re.findall(rf"(?:{HAN}|[{STOPS}])\n(?:{HAN}|[（“《`])", text):
+        yield f"a line ends inside a paragraph, a space would appear: {found}"
+    if found := re.findall(rf"{HAN}[,;:?!]|[,;:?!]{HAN}", text):
+        yield f"half-width punctuation: {found}"
+    for bold in re.finditer(r"(?<!\*)\*\*([^*\n]+)\*\*(?!\*)", text):
+        before, after = text[: bold.start()][-1:], text[bold.end() :][:1]
+        opens = not re.match(r"[（“《「]", bold[1]) or re.match(r"[\s，。；：（]|$", before)
+        closes = not re.search(r"[）。，：；？！”》」]$", bold[1])
+        if not (opens and (closes or re.match(r"[\s，。；：）|]|$", after))):
+            yield f"CommonMark would not see this as bold: {bold[0]}"
+    lines = re.sub(r"(?m)^ *(?:#+|[-*>]|\d+\.) +| *\| *", "", text)
+    if found := re.findall(rf"(?:{HAN}|[{STOPS}])\*{{0,2}} +\S|\S +\*{{0,2}}[（“]?{HAN}", lines):
+        yield f"a space beside Chinese text: {found}"
+    if found := re.findall(
+        r"(?:[A-Za-z']+,? ){4,}[A-Za-z']+", re.sub(r"\]\([^)]*\)|<[^>]*>", "", lines)
+    ):
+        yield f"still English: {found}"
+
+
+@functools.cache
+def terms(language):
+    """(English term, its forms in the language, "always" or "bold") of the glossary's rows."""
+    with open(TRANSLATIONS / language / "glossary.csv", encoding="utf-8", newline="") as file:
+        return [(row["en"], row[language].split("|"), row["where"]) for row in csv.DictReader(file)]
