@@ -8,14 +8,14 @@ import ctypes
 from collections.abc import Callable
 from ctypes import addressof, c_ssize_t, c_void_p, py_object
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..toolchain import load_library, read_c_file
 from .inputs import READABLE
-from .witness import Witness
+from .witness import Condition, Witness
 
 GUARD_SOURCE = read_c_file(__file__, "guard.c")
 """The C text of the guard, as notebook 12 shows it."""
@@ -69,24 +69,16 @@ class GuardStruct(ctypes.Structure):
     ]
 
 
-class Condition(NamedTuple):
-    """What must still be true of a dict in which a module keeps its parts; see guard.c."""
-
-    text: str
-    dict: dict
-    key: str | None
-    object: Any = None
-    address: int | None = None
-    in_order: bool = False
-
-    def struct(self):
-        return ConditionStruct(
-            dict=id(self.dict),
-            key=None if self.key is None else id(self.key),
-            object=id(self.object) if self.address is None else None,
-            address=self.address,
-            in_order=self.in_order,
-        )
+def struct_of(condition):
+    """What guard.c is told of a condition."""
+    key, address = condition.key, condition.address
+    return ConditionStruct(
+        dict=id(condition.dict),
+        key=None if key is None else id(key),
+        object=id(condition.object) if address is None else None,
+        address=address,
+        in_order=condition.in_order,
+    )
 
 
 class Guarded:
@@ -116,7 +108,7 @@ class Guarded:
         inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]
         self.text = "\n".join([*inputs, *[condition.text for condition in asked]])
         as_returned = compiled.as_returned if graph.container else None
-        rows = (ConditionStruct * len(asked))(*[condition.struct() for condition in asked])
+        rows = (ConditionStruct * len(asked))(*map(struct_of, asked))
         guard = GuardStruct(
             call_forward=ctypes.cast(compiled.call_forward, c_void_p).value,
             parameters=addressof(compiled.table),
@@ -168,49 +160,18 @@ def forget_if_full(sizes):
 
 
 def conditions(witness, compiled):
-    """The conditions under which the compiled graph computes what the network would.
-
-    They describe the modules in the state in which they were recorded. Where something was
-    replaced since then, they do not hold.
-    """
+    """The conditions under which the compiled graph computes what the network would."""
     for node, tensor in zip(compiled.graph.parameters, compiled.parameters, strict=True):
         address, in_order = tensor.data_ptr(), transpose_has_same_shape(tensor)
         for place in witness.places_of(node.value):
             text = f"{place.name}: lies at {address:#x}" + ", in order" * in_order
             yield Condition(text, place.dict, place.key, None, address, in_order)
-    for module, was in witness.modules.items():
-        name = was.name or type(module).__name__
-        if was.layers or not is_torchs_layer(module):
-            layers = ", ".join(module._modules) or "none"
-            yield Condition(f"{name}: has the layers {layers}", module._modules, None, was.layers)
-        if was.parameters is not None:
-            keys = ", ".join(module._parameters) or "none"
-            yield Condition(
-                f"{name}: has the parameters {keys}", module._parameters, None, was.parameters
-            )
-        for place, key in was.missing:
-            yield Condition(f"{name}: has no {key}", place, key)
-        if was.training is not None and reads_training(module):
-            text = f"{name}: training is {was.training}"
-            yield Condition(text, vars(module), "training", was.training)
+    yield from witness.conditions
 
 
 def transpose_has_same_shape(tensor):
     """Whether two of its sizes are equal: then it can be transposed, and keep its shape."""
     return len(set(tensor.shape)) < tensor.dim()
-
-
-def is_torchs_layer(module):
-    """Whether it is a layer of torch's own, which has no layers in it."""
-    home = type(module).__module__
-    return home.startswith("torch.nn.modules.") and not home.endswith(".container")
-
-
-def reads_training(module):
-    """Whether a layer may compute something else in training. Most of torch's own cannot."""
-    code = getattr(type(module).forward, "__code__", None)
-    own = type(module).__module__.startswith("torch.nn.modules.")
-    return not own or code is None or "training" in code.co_names
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Which modules a recording used, in what state they were, and where each tensor is kept.
+"""Which modules a recording used, and where each tensor is kept.
 
 A function may reach its network in many ways: directly, through a decorator, a partial, a helper
 or an object. In all of these Python runs a method of each module, and `sys.setprofile` reports
@@ -10,19 +10,20 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from types import CodeType, FunctionType, MethodType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
 
-class ModuleState(NamedTuple):
-    """The state of a module when the recording first used it."""
+class Condition(NamedTuple):
+    """What must still be true of a dict in which a module keeps its parts; see guard.c."""
 
-    name: str  # within the outermost module
-    layers: tuple[nn.Module, ...]
-    parameters: tuple[Tensor, ...] | None  # of a ParameterList or ParameterDict, which may get more
-    missing: tuple[tuple[dict, str], ...]  # dict[key] is None, such as the bias of a layer
-    training: bool | None  # None where the module has no such attribute
+    text: str
+    dict: dict
+    key: str | None
+    object: Any = None
+    address: int | None = None
+    in_order: bool = False
 
 
 class Place(NamedTuple):
@@ -46,34 +47,53 @@ class Variable:
             raise KeyError(name) from None  # it has no value
 
 
-def state_of(module, name):
-    """The state of a module now."""
-    kept = (module._parameters, module._buffers)
-    missing = [(place, key) for place in kept for key, value in [*place.items()] if value is None]
-    layers, training = tuple(module._modules.values()), vars(module).get("training")
-    is_list = isinstance(module, (nn.ParameterList, nn.ParameterDict))
-    parameters = tuple(module._parameters.values()) if is_list else None
-    return ModuleState(name, layers, parameters, tuple(missing), training)
-
-
 def has_parts(module):
     """False before `Module.__init__` has run, and for TorchScript modules: no dicts for parts."""
     return isinstance(vars(module).get("_modules"), dict)
 
 
+def conditions(module, name):
+    """What must stay as it is now in a module, beside its tensors."""
+    name = name or type(module).__name__
+    what, parts = "layers", module._modules
+    if isinstance(module, (nn.ParameterList, nn.ParameterDict)):  # which may get more
+        what, parts = "parameters", module._parameters
+    if parts or not is_torchs_layer(module):
+        text = f"{name}: has the {what} {', '.join(parts) or 'none'}"
+        yield Condition(text, parts, None, tuple(parts.values()))
+    for place in (module._parameters, module._buffers):
+        for key in [key for key, value in place.items() if value is None]:
+            yield Condition(f"{name}: has no {key}", place, key)
+    training = vars(module).get("training")
+    if training is not None and reads_training(module):
+        yield Condition(f"{name}: training is {training}", vars(module), "training", training)
+
+
+def is_torchs_layer(module):
+    """Whether it is a layer of torch's own, which has no layers in it."""
+    home = type(module).__module__
+    return home.startswith("torch.nn.modules.") and not home.endswith(".container")
+
+
+def reads_training(module):
+    """Whether a layer may compute something else in training. Most of torch's own cannot."""
+    code = getattr(type(module).forward, "__code__", None)
+    own = type(module).__module__.startswith("torch.nn.modules.")
+    return not own or code is None or "training" in code.co_names
+
+
 class Witness:
     """Notes which modules are used within its `with`.
 
-    `modules` are those of which a method was run, and their parts, each with its `ModuleState`.
-    `places_of(tensor)` says where they, or the function's variables, keep a tensor.
+    Of those of which a method was run, and of their parts, `conditions` then says what must stay
+    as it is, and `places_of(tensor)` where they, or the function's variables, keep a tensor.
     """
 
     def __init__(self, function: Callable):
-        self.modules = {}  # module -> ModuleState
-        # id of a tensor -> the tensor, which is kept so that no other gets its id, and its places
-        self._places = {}
-        for name, place, value in variables(function):
-            self._note_tensor(value, place, name)
+        self.function = function
+        self.conditions: list[Condition] = []
+        self._used = {}  # modules, as a set in order
+        self._places = {}  # id of a tensor -> its places
 
     def __enter__(self):
         self._before = sys.getprofile()
@@ -85,35 +105,34 @@ class Witness:
             self._before.enable()
         else:  # a profiler written in C cannot be set from Python; it stays off
             sys.setprofile(self._before if callable(self._before) else None)
+        for name, place, value in variables(self.function):
+            self._note_tensor(value, place, name)
+        parts = {}  # module -> its name within the outermost one
+        for used in filter(has_parts, self._used):
+            for name, part in used.named_modules():  # the function may read their attributes
+                parts.setdefault(part, name)
+        for part, name in parts.items():
+            if has_parts(part):
+                self.conditions += conditions(part, name)
+                for place in (part._parameters, part._buffers, vars(part)):
+                    for key, value in place.items():
+                        self._note_tensor(value, place, key, f"{name}.")
 
     def places_of(self, tensor: Tensor) -> list[Place]:
         """All places of a tensor, which may have several names; [] where it has no place."""
-        return list(self._places.get(id(tensor), (tensor, {}))[1].values())
+        return list(self._places.get(id(tensor), {}).values())
 
     def _on_call(self, frame, event, argument):
         code = frame.f_code
         if event == "call" and code.co_argcount:
             owner = frame.f_locals.get(code.co_varnames[0])
-            if issubclass(type(owner), nn.Module) and has_parts(owner):
-                self._note_module(owner)
-
-    def _note_module(self, module):
-        if module not in self.modules:  # and its parts: the function may read their attributes
-            for name, part in module.named_modules():
-                if part not in self.modules and has_parts(part):
-                    self.modules[part] = state_of(part, name)
-                    self._note_tensors_of(part)
-        self._note_tensors_of(module)  # each time: a tensor may have been replaced since
-
-    def _note_tensors_of(self, module):
-        for place in (module._parameters, module._buffers, vars(module)):
-            for key, value in [*place.items()]:
-                self._note_tensor(value, place, key, self.modules[module].name)
+            if issubclass(type(owner), nn.Module):
+                self._used[owner] = True
 
     def _note_tensor(self, value, place, key, owner=""):
         if issubclass(type(value), Tensor):
-            _, places = self._places.setdefault(id(value), (value, {}))
-            places[id(place), key] = Place(f"{owner}.{key}".lstrip("."), place, key)
+            places = self._places.setdefault(id(value), {})
+            places[id(place), key] = Place(f"{owner}{key}".lstrip("."), place, key)
 
 
 # Variables of functions ---------------------------------------------------------------------

@@ -356,11 +356,6 @@ def test_transformations_of_torch_are_not_fooled(net, x):
             assert isinstance(ours, Exception) or torch.allclose(ours, torchs)
 
 
-def test_a_hybrid_net_has_no_other_attributes(net, x):
-    with pytest.raises(AttributeError, match="no attribute 'grpah'"):
-        _ = hybridize(net, x).grpah
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory")
 def test_without_memory_for_the_batch(x):
     resource = pytest.importorskip("resource")
