@@ -135,13 +135,7 @@ class Guarded:
         return [one.text.partition(":")[0] for one in tensors if one.dict[one.key].requires_grad]
 
     def expect(self, shapes: list[torch.Size]) -> None:
-        """Let the guard pass inputs of these shapes from now on.
-
-        A single number is never passed: torch calls it in order even where it is stored with the
-        other sign.
-        """
-        if any(shape.numel() == 1 for shape in shapes):
-            return
+        """Let the guard pass inputs of these shapes from now on."""
         n = self.compiled.batch(shapes)
         # one number in memory is enough: only shape and type are asked for
         number = torch.zeros((), dtype=torch.float32, device="cpu")

@@ -6,12 +6,10 @@ import torch._dynamo
 from hybrid_helpers import assert_agrees
 from random_programs import assert_close
 from torch import nn
-from torch._dynamo.exc import BackendCompilerFailed
 from torch._dynamo.testing import CompileCounterWithBackend
 
 from d2lhybrid import get_net
 from d2lhybrid.hybrid import backend as module
-from d2lhybrid.hybrid.backend import Part
 
 BACKEND = "d2lhybrid"
 
@@ -189,12 +187,13 @@ class Parts(nn.Module):
 
 def test_a_network_may_be_compiled_in_parts(monkeypatch):
     parts = []
-    monkeypatch.setattr(module, "Part", lambda run: parts.append(run) or Part(run))
+    whole = module.compiled
+    monkeypatch.setattr(module, "compiled", lambda graph: parts.append(graph) or whole(graph))
     net = Parts().eval()
     with torch.no_grad():
         names = left_to_torch(net, torch.randint(0, 10, (2, 5)))
         assert names == "embedding, transpose, conv1d"
-        assert len(parts) == 2
+        assert len(parts) == 3, "the whole, which cannot be compiled, and two parts"
         fast = compiled(net, dynamic=True)
         for sizes in ((2, 5), (3, 5), (4, 6)):
             words = torch.randint(0, 10, sizes)
@@ -208,12 +207,6 @@ def test_what_reads_a_tensor_behind_its_change_sees_it():
         return torch.sigmoid(y) * 3
 
     assert left_to_torch(function, torch.randn(3, 4)).endswith("changes a tensor in place")
-
-
-def test_there_are_no_modes():
-    for options in ({"mode": "max-autotune"}, {"options": {"a": 1}}):
-        with pytest.raises(BackendCompilerFailed, match="d2lhybrid has no modes and no options"):
-            compiled(torch.relu, **options)(torch.ones(3, 4))
 
 
 def test_dropout_that_is_off():

@@ -19,7 +19,7 @@ from d2lhybrid.hybrid import guard
 from d2lhybrid.hybrid.codegen import c_source
 from d2lhybrid.hybrid.codegen.c import c_entry
 from d2lhybrid.hybrid.compiler import CompiledGraph
-from d2lhybrid.hybrid.graph import UnsupportedOperation
+from d2lhybrid.hybrid.operations import UnsupportedOperation
 from d2lhybrid.hybrid.passes import optimise
 from d2lhybrid.toolchain import find_compiler
 

@@ -20,7 +20,7 @@ from random_programs import assert_close, check_program
 from torch import nn
 
 from d2lhybrid import get_net, hybridize
-from d2lhybrid.hybrid.graph import UnsupportedOperation
+from d2lhybrid.hybrid.operations import UnsupportedOperation
 from d2lhybrid.hybrid.recorder import RecordingError
 
 NAN, INF = float("nan"), float("inf")

@@ -38,24 +38,13 @@ def test_a_bound_result():
     assert trace(lambda a, b: (a, b), 1, 2).bind(a=5)(6) == (5, 6)
 
 
-@pytest.mark.parametrize("names", [["x"], ["a", "x"], ["x", "y"], ["v1"]])
-def test_binding_what_is_no_input(names):
-    unknown = ", ".join(name for name in names if name != "a")
-    with pytest.raises(TypeError, match=f"fancy_func has no input {unknown}"):
-        trace(fancy_func, 1, 2, 3, 4).bind(**dict.fromkeys(names, 1))
-
-
-@pytest.mark.parametrize("value", [torch.ones(4), torch.tensor(2.0), "2", None])
-def test_binding_a_number_to_what_is_none(value):
-    with pytest.raises(TypeError, match="a is a number, and cannot be bound to "):
-        trace(fancy_func, 1, 2, 3, 4).bind(a=value)
-
-
-def test_a_tensor_cannot_be_bound():
-    graph = trace(lambda x, y: x * y, torch.ones(3, 4), torch.ones(4))
-    for name, kind in [("x", r"n, 4"), ("y", "4")]:
-        with pytest.raises(TypeError, match=rf"{name} is a float32\[{kind}\], and cannot be bound"):
-            graph.bind(**{name: 2})
+def test_only_numbers_can_be_bound_and_by_their_name():
+    for names in (["x"], ["a", "x"], ["x", "y"], ["v1"]):
+        unknown = ", ".join(name for name in names if name != "a")
+        with pytest.raises(TypeError, match=f"fancy_func has no number {unknown}"):
+            trace(fancy_func, 1, 2, 3, 4).bind(**dict.fromkeys(names, 1))
+    with pytest.raises(TypeError, match="has no number x, y"):
+        trace(lambda x, y: x * y, torch.ones(3, 4), torch.ones(4)).bind(x=1, y=2)
 
 
 # Facts --------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from torch import nn
 
 from d2lhybrid import hybridize
 from d2lhybrid.hybrid import compiler
-from d2lhybrid.hybrid.graph import UnsupportedOperation
+from d2lhybrid.hybrid.operations import UnsupportedOperation
 from d2lhybrid.hybrid.passes import optimise
 from d2lhybrid.hybrid.recorder import RecordingError
 

@@ -8,8 +8,7 @@ import torch
 from d2lhybrid import trace
 from d2lhybrid.hybrid.codegen import c, python_function
 from d2lhybrid.hybrid.compiler import CompiledGraph
-from d2lhybrid.hybrid.graph import UnsupportedOperation
-from d2lhybrid.hybrid.operations import OPERATIONS, Operation, fill
+from d2lhybrid.hybrid.operations import OPERATIONS, Operation, UnsupportedOperation, fill
 from d2lhybrid.hybrid.passes import fuse
 
 X = torch.linspace(-2, 2, 12).view(3, 4)

@@ -10,7 +10,7 @@ from hybrid_helpers import computing, operations, program, write
 from torch import nn
 
 from d2lhybrid import trace
-from d2lhybrid.hybrid.graph import OPERATIONS, UnsupportedOperation
+from d2lhybrid.hybrid.operations import OPERATIONS, UnsupportedOperation
 from d2lhybrid.hybrid.recorder import RecordingError
 
 X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
