@@ -91,6 +91,17 @@ def call_or_error(net, x):
         return error
 
 
+class Keeping(nn.Module):
+    """A function of tensors, with some of them kept here under the names of its parameters."""
+
+    def __init__(self, function, **kept):
+        super().__init__()
+        vars(self).update(kept, kept=[*kept], function=function)
+
+    def forward(self, *inputs):
+        return self.function(*inputs, **{name: vars(self)[name] for name in self.kept})
+
+
 class AsksWhetherItTrains(nn.Module):
     def forward(self, x):
         return x * 2 if self.training else x

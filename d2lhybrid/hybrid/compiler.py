@@ -37,10 +37,10 @@ def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
     network is run once more on the examples, to check that the recording computes the same. Zeros
     are bad examples, because they would hide a difference.
 
-    Parameters may be changed in place and replaced; so may layers, and tensors in the function's
-    own variables. After any other change, such as of a hook, an attribute, or a layer in a plain
-    list, call hybridize again. `Guarded` says what is noticed. A call takes no part in autocast,
-    in forward-mode derivatives, and in recordings such as those of torch.jit.trace.
+    Parameters and buffers may be changed in place and replaced; so may layers. After any other
+    change, such as of a hook, an attribute, or a layer in a plain list, call hybridize again.
+    `Guarded` says what is noticed. A call takes no part in autocast, in forward-mode derivatives,
+    and in recordings such as those of torch.jit.trace.
 
     Args:
         net: A module, or a function of tensors.
@@ -53,7 +53,7 @@ def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
 
     Raises:
         RecordingError: As for `trace`; or if the recording does not compute what the network
-            does, or uses a tensor that could be replaced without being noticed.
+            does, or uses a tensor that no module keeps: it could be replaced unnoticed.
         UnsupportedOperation: The network needs an operation that is not in OPERATIONS.
         ValueError: The shapes do not fit.
         TypeError: There is no example, or one that is not as described above.
@@ -177,14 +177,14 @@ class HybridNet:
 
     def _record(self, inputs):
         """The compiled graph for these inputs, with a guard against changes of the network."""
-        with Witness(self.net) as witness:
+        with Witness() as witness:
             graph = trace(self.net, *inputs)
         for node in graph.parameters:
-            if not witness.places_of(node.value):
+            if id(node.value) not in witness.places:
                 raise RecordingError(
                     f"if {node.name or 'a tensor'} ({node.type}) were replaced, this would not be "
-                    "noticed: no module that was called keeps it, and it is no variable of the "
-                    "function. Make it a parameter or a buffer of a module"
+                    "noticed: no module that was called keeps it. Make it a parameter or a buffer "
+                    "of a module"
                 )
         guarded = Guarded(witness, CompiledGraph(graph), self._recompile)
         with torch.no_grad(), torch.autocast("cpu", enabled=False):

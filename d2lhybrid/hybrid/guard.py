@@ -157,9 +157,9 @@ def conditions(witness, compiled):
     """The conditions under which the compiled graph computes what the network would."""
     for node, tensor in zip(compiled.graph.parameters, compiled.parameters, strict=True):
         address, in_order = tensor.data_ptr(), transpose_has_same_shape(tensor)
-        for place in witness.places_of(node.value):
-            text = f"{place.name}: lies at {address:#x}" + ", in order" * in_order
-            yield Condition(text, place.dict, place.key, None, address, in_order)
+        for name, place, key in witness.places[id(node.value)]:
+            text = f"{name}: lies at {address:#x}" + ", in order" * in_order
+            yield Condition(text, place, key, None, address, in_order)
     yield from witness.conditions
 
 

@@ -28,7 +28,6 @@ from torch.overrides import TorchFunctionMode
 from .graph import Graph, Node, plain_number
 from .layers import LAYERS
 from .operations import BATCH, OPERATIONS, UnsupportedOperation
-from .witness import variables
 
 # Files whose lines are not the user's program.
 NOT_THE_USERS = tuple(str(Path(file).parent) + os.sep for file in (__file__, torch.__file__))
@@ -87,14 +86,13 @@ def record_nodes(function, inputs):
         )
     if recorder.refusal:  # the program caught it and went on in another way
         raise recorder.refusal
-    if issubclass(type(result), dict):
-        raise RecordingError("the program returns a dict; use a tuple")
     # not isinstance: that asks a symbol for its __class__, which is refused
-    container = type(result) if issubclass(type(result), (tuple, list)) else None
-    if container not in (None, tuple, list):
-        raise RecordingError(f"the program returns a {container.__name__}; use a tuple")
-    if container and not result:
-        raise RecordingError(f"the program returns an empty {container.__name__}; return a value")
+    container = type(result) if issubclass(type(result), (tuple, list, dict)) else None
+    if container not in (None, tuple, list) or (container and not result):
+        raise RecordingError(
+            f"the program returns a {container.__name__} of {len(result)}; return a value, or use "
+            "a tuple of values"
+        )
     outputs = tuple(map(recorder.node_of, result if container else [result]))
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "program"  # a lambda is called <lambda>
@@ -114,13 +112,12 @@ def argument_names(function, count):
 
 
 def tensor_names(function):
-    """id of a tensor -> its name in the module or the function."""
-    named = [(name, value) for name, _, value in variables(function)]
-    roots = [function, getattr(function, "__self__", None), *[value for _, value in named]]
-    for root in roots:
-        if issubclass(type(root), torch.nn.Module):
-            named += [*root.named_buffers(), *root.named_parameters()]
-    return {id(value): name for name, value in named if issubclass(type(value), torch.Tensor)}
+    """id of a tensor -> its name in the module that is called, or of which a method is."""
+    module = getattr(function, "__self__", function)
+    if not isinstance(module, torch.nn.Module):
+        return {}
+    named = [*module.named_buffers(), *module.named_parameters()]
+    return {id(value): name for name, value in named}
 
 
 def input_node(name, example):

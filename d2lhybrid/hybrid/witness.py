@@ -7,9 +7,6 @@ built from what its tracer, Dynamo, has read.
 """
 
 import sys
-from collections.abc import Callable
-from functools import partial
-from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
@@ -24,27 +21,6 @@ class Condition(NamedTuple):
     object: Any = None
     address: int | None = None
     in_order: bool = False
-
-
-class Place(NamedTuple):
-    """Where a tensor is kept: dict[key]."""
-
-    name: str
-    dict: dict
-    key: str
-
-
-class Variable:
-    """A variable of an enclosing function, which can be looked up as in a dict."""
-
-    def __init__(self, cell):
-        self.cell = cell
-
-    def __getitem__(self, name):
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            raise KeyError(name) from None  # it has no value
 
 
 def has_parts(module):
@@ -86,14 +62,14 @@ class Witness:
     """Notes which modules are used within its `with`.
 
     Of those of which a method was run, and of their parts, `conditions` then says what must stay
-    as it is, and `places_of(tensor)` where they, or the function's variables, keep a tensor.
+    as it is, and `places[id(tensor)]` where they keep a tensor, perhaps under several names:
+    as (name, dict, key), for dict[key].
     """
 
-    def __init__(self, function: Callable):
-        self.function = function
+    def __init__(self):
         self.conditions: list[Condition] = []
+        self.places: dict[int, list[tuple[str, dict, str]]] = {}
         self._used = {}  # modules, as a set in order
-        self._places = {}  # id of a tensor -> its places
 
     def __enter__(self):
         self._before = sys.getprofile()
@@ -105,8 +81,6 @@ class Witness:
             self._before.enable()
         else:  # a profiler written in C cannot be set from Python; it stays off
             sys.setprofile(self._before if callable(self._before) else None)
-        for name, place, value in variables(self.function):
-            self._note_tensor(value, place, name)
         parts = {}  # module -> its name within the outermost one
         for used in filter(has_parts, self._used):
             for name, part in used.named_modules():  # the function may read their attributes
@@ -116,11 +90,9 @@ class Witness:
                 self.conditions += conditions(part, name)
                 for place in (part._parameters, part._buffers, vars(part)):
                     for key, value in place.items():
-                        self._note_tensor(value, place, key, f"{name}.")
-
-    def places_of(self, tensor: Tensor) -> list[Place]:
-        """All places of a tensor, which may have several names; [] where it has no place."""
-        return list(self._places.get(id(tensor), {}).values())
+                        if issubclass(type(value), Tensor):
+                            found = self.places.setdefault(id(value), [])
+                            found.append((f"{name}.{key}".lstrip("."), place, key))
 
     def _on_call(self, frame, event, argument):
         code = frame.f_code
@@ -128,49 +100,3 @@ class Witness:
             owner = frame.f_locals.get(code.co_varnames[0])
             if issubclass(type(owner), nn.Module):
                 self._used[owner] = True
-
-    def _note_tensor(self, value, place, key, owner=""):
-        if issubclass(type(value), Tensor):
-            places = self._places.setdefault(id(value), {})
-            places[id(place), key] = Place(f"{owner}{key}".lstrip("."), place, key)
-
-
-# Variables of functions ---------------------------------------------------------------------
-
-
-def variables(function):
-    """The global variables that a function mentions, and those of enclosing functions.
-
-    Yields (name, dict, value), where dict[name] is the variable. Functions, methods and partials
-    among the values are searched, too.
-    """
-    visited, waiting = set(), [function]
-    while waiting:
-        found = waiting.pop()
-        while type(found) in (MethodType, partial):
-            found = found.__func__ if type(found) is MethodType else found.func
-        if type(found) is not FunctionType or found in visited or is_torchs_own(found):
-            continue
-        visited.add(found)
-        code, closure = found.__code__, found.__closure__ or ()
-        places = [(name, found.__globals__) for name in names_in_code(code)]
-        places += zip(code.co_freevars, map(Variable, closure), strict=True)
-        for name, place in places:
-            try:
-                value = place[name]
-            except KeyError:  # the name of an attribute, or a variable without a value
-                continue
-            waiting.append(value)
-            yield name, place, value
-
-
-def names_in_code(code):
-    """The names that code mentions, and those that functions defined in it mention."""
-    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    return [*code.co_names, *[name for part in inner for name in names_in_code(part)]]
-
-
-def is_torchs_own(function):
-    """Whether a function is torch's own, and does not wrap a user's function as `no_grad` does."""
-    name = function.__globals__.get("__name__", "")
-    return name.startswith("torch.") and function.__closure__ is None

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from hybrid_helpers import (
     REPLACE_PARAMETER,
+    Keeping,
     TwoInputs,
     assert_agrees,
     call_or_error,
@@ -145,15 +146,14 @@ def test_a_number_of_no_axes():
 def test_many_values_at_once_find_their_places():
     """Values of several sizes, with and without a batch, that live side by side."""
 
-    w, v = torch.randn(6, 4), torch.randn(3, 6)
-
-    def function(x, y):
+    def values(x, y, w, v):
         a, b = F.linear(x, w), F.linear(y, w)
         c, d = F.linear(torch.tanh(a), v), F.linear(torch.exp(b), v)
         e = F.linear(a * b - 1, v)
         return torch.relu(c + d) * e, F.linear(b, v) + e, d
 
     x, y = torch.randn(5, 4), torch.randn(4)
+    function = Keeping(values, w=torch.randn(6, 4), v=torch.randn(3, 6))
     fast = hybridize(function, x, y)
     for batch in (1, 5, 0, 11):
         x, y = torch.randn(batch, 4), torch.randn(4)
@@ -359,11 +359,11 @@ def test_transformations_of_torch_are_not_fooled(net, x):
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory")
 def test_without_memory_for_the_batch(x):
     resource = pytest.importorskip("resource")
-    wide, back = torch.ones(1 << 18, 1), torch.ones(1, 1 << 18)
-
-    def function(x):
-        return F.linear(F.linear(x, wide), back)
-
+    function = Keeping(
+        lambda x, wide, back: F.linear(F.linear(x, wide), back),
+        wide=torch.ones(1 << 18, 1),
+        back=torch.ones(1, 1 << 18),
+    )
     fast = hybridize(function, torch.ones(1, 1))
     twice = hybridize(lambda x: (function(x), function(x + 1)), torch.ones(1, 1))
     assert fast(torch.ones(2, 1)).tolist() == [[1 << 18]] * 2
@@ -391,7 +391,7 @@ def test_what_cannot_be_compiled_is_told_where_to_go():
             hybridize(net, torch.ones(2, 3, 4))
         (note,) = caught.value.__notes__
         assert 'torch.compile(net, backend="d2lhybrid")' in note
-    with pytest.raises(RecordingError, match="returns a dict; use a tuple"):
+    with pytest.raises(RecordingError, match="returns a dict of 1; return a value, or use a tuple"):
         hybridize(nets[0], X)
     with pytest.raises(TypeError, match=r"not what torch\.compile has made of it"):
         hybridize(torch.compile(nn.Linear(4, 4)), X)

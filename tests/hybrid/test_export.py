@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hybrid_helpers import change
+from hybrid_helpers import Keeping, change
 from torch import nn
 
 from d2lhybrid import hybridize
@@ -29,11 +29,13 @@ def elementwise(x):
     return (x * x - x * 3).exp() / (1 - x)
 
 
-EOF = torch.tensor(3.0)
+class NamedAsInC(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("EOF", torch.tensor(3.0))
 
-
-def named_as_in_c(errno):
-    return errno * EOF
+    def forward(self, errno):
+        return errno * self.EOF
 
 
 NETS = {  # name: network, shape of its input
@@ -41,7 +43,7 @@ NETS = {  # name: network, shape of its input
     "three axes, no bias": (nn.Linear(130, 11, bias=False), (2, 3, 130)),
     "an input": (lambda x: x, (2, 3)),
     "no parameters": (elementwise, (2, 4)),
-    "named as in C": (named_as_in_c, (2, 4)),
+    "named as in C": (NamedAsInC(), (2, 4)),
 }
 CASES = [(name, n) for name in NETS for n in (0, 1, 5)]
 
@@ -331,7 +333,11 @@ REFUSED = [  # network, shapes of its inputs, message
     (torch.add, [(2, 3), (2, 3)], r"not float32\[n, 3\] and float32\[n, 3\] and float32"),
     (lambda x: (x, x + 1), [(2, 3)], r"not float32\[n, 3\] and float32\[n, 3\] and float32"),
     (torch.relu, [(3,)], r"with a batch, can be exported, not float32\[3\] and float32\[3\]"),
-    (lambda x: EOF, [(2, 3)], r"not float32\[n, 3\] and float32\[\]"),
+    (
+        Keeping(lambda x, w: w, w=torch.tensor(3.0)),
+        [(2, 3)],
+        r"not float32\[n, 3\] and float32\[\]",
+    ),
     (torch.relu, [(2, 0)], r"is float32\[n, 0\]; a row must have a number or more"),
 ]
 

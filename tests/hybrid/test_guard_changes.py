@@ -228,14 +228,6 @@ def test_a_parameter_that_requires_gradients_is_refused(net, x):
     assert fast.compilations == 1
 
 
-def test_a_variable_that_requires_gradients_is_refused(x):
-    scale = torch.ones(4, requires_grad=True)
-    fast = hybridize(lambda x: x * scale, x)
-    with pytest.raises(RuntimeError, match="scale requires gradients"):
-        fast(x)
-    assert_agrees(fast, lambda x: x * scale, x)
-
-
 # Changes that cannot be followed ------------------------------------------------------------
 
 
