@@ -96,10 +96,12 @@ class Keeping(nn.Module):
 
     def __init__(self, function, **kept):
         super().__init__()
-        vars(self).update(kept, kept=[*kept], function=function)
+        self.function = function
+        for name, tensor in kept.items():
+            self.register_buffer(name, tensor)
 
     def forward(self, *inputs):
-        return self.function(*inputs, **{name: vars(self)[name] for name in self.kept})
+        return self.function(*inputs, **self._buffers)
 
 
 class AsksWhetherItTrains(nn.Module):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from hybrid_helpers import fancy_func
+from hybrid_helpers import Keeping, fancy_func
 from torch import nn
 
 from d2lhybrid import trace
@@ -49,21 +49,20 @@ def test_only_numbers_can_be_bound_and_by_their_name():
 
 # Facts --------------------------------------------------------------------------------------
 
-W, SCALE = torch.eye(4), torch.full((4,), 2.0)
 
-
-def several(x, y):
+def several(x, W, SCALE):
     hidden = torch.relu(F.linear(x, W))
     result = hidden * SCALE
     return result, x, result, hidden, SCALE
 
 
 def test_a_graph_lists_its_parameters_and_results():
-    graph = trace(several, torch.ones(2, 4), torch.ones(4))
+    net = Keeping(several, W=torch.eye(4), SCALE=torch.full((4,), 2.0))
+    graph = trace(net, torch.ones(2, 4))
     assert [graph.names[node] for node in graph.parameters] == ["W", "SCALE"]
-    assert [graph.names[node] for node in graph.results] == ["v3", "x", "v2", "SCALE"]
+    assert [graph.names[node] for node in graph.results] == ["v3", "x1", "v2", "SCALE"]
     copies = {graph.names[node]: name for node, name in graph.copies.items()}
-    assert copies == {"x": "x_copy", "SCALE": "SCALE_copy"}
+    assert copies == {"x1": "x1_copy", "SCALE": "SCALE_copy"}
 
 
 def test_a_copy_has_a_name_of_its_own():

@@ -260,9 +260,9 @@ FUSED = [  # function of x and y, the equations that store something
     (lambda x, y: (x + y) * (x - y), ["v3 = mul(add(x, y), sub(x, y))"]),
     (
         lambda x, y: F.linear(x, W, B) + F.linear(y, W, B),
-        ["v2 = linear(y, W, B)", "v3 = add(linear(x, W, B), v2)"],
+        ["v4 = linear(y, v1, v2)", "v5 = add(linear(x, v1, v2), v4)"],
     ),
-    (lambda x, y: F.linear(torch.relu(x), W), ["v1 = relu(x)", "v2 = linear(v1, W)"]),
+    (lambda x, y: F.linear(torch.relu(x), W), ["v1 = relu(x)", "v3 = linear(v1, v2)"]),
     (lambda x, y: [z := x + y, z * y], ["v1 = add(x, y)", "v2 = mul(v1, y)"]),
     (lambda x, y: (z := torch.exp(x)) * z, ["v1 = exp(x)", "v2 = mul(v1, v1)"]),
     (lambda x, y: (z := -x) + y * z, ["v1 = neg(x)", "v3 = add(v1, mul(y, v1))"]),
