@@ -60,8 +60,7 @@ def compiled(graph_module):
 def compiled_in_parts(graph_module):
     """A graph of which those parts are compiled that can be, and the others run in torch."""
     calls = [node for node in graph_module.graph.nodes if node.op.startswith("call_")]
-    theirs = [node for node in calls if not can_be_recorded(node)]
-    reason = ""
+    theirs, reason = [node for node in calls if not can_be_recorded(node)], ""
     if any(map(changes_a_tensor, calls)):
         theirs, reason = calls, ", because one of them changes a tensor in place"
 

@@ -30,12 +30,10 @@ PLAIN = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults a
 def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
     """Compile a network, or a function of tensors, for inference on the CPU.
 
-    The compiled network computes no gradients. A call for which torch would keep notes, because a
-    parameter or an input requires them, is refused: call it under torch.no_grad().
-
-    What Python decides during the recording stays decided; see `trace`. After the recording the
-    network is run once more on the examples, to check that the recording computes the same. Zeros
-    are bad examples, because they would hide a difference.
+    The compiled network computes no gradients: a call for which torch would keep notes, because a
+    parameter or an input requires them, is refused; use torch.no_grad(). What Python decides during
+    the recording stays decided; see `trace`. The network is run once more on the examples, to check
+    that the recording computes the same; zeros would hide a difference.
 
     Parameters and buffers may be changed in place and replaced; so may layers. After any other
     change, such as of a hook, an attribute, or a layer in a plain list, call hybridize again.
@@ -76,9 +74,8 @@ def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
 class CompiledGraph:
     """A graph, compiled. Called with contiguous float32 tensors, it returns new ones.
 
-    The parameters are not copied: their memory is read where it lies, and kept alive. Several
-    threads may call at once, because a call writes only to memory of its own.
-
+    The parameters' memory is read where it lies, and kept alive. Several threads may call at once,
+    because a call writes only to memory of its own.
     TypeError where a parameter is not contiguous, aligned and on the CPU.
     """
 
@@ -97,10 +94,7 @@ class CompiledGraph:
         self.call_forward.argtypes = [ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_void_p]
 
     def batch(self, shapes: list[torch.Size]) -> int:
-        """The batch size of inputs of these shapes, 1 where there is no batch.
-
-        ValueError where a shape does not fit, or batches differ.
-        """
+        """The batch size of such inputs, or 1. ValueError where they do not fit or agree."""
         sizes = set()
         for node, shape in zip(self.graph.inputs, shapes, strict=True):
             pairs = zip(node.shape, shape, strict=False)
@@ -159,9 +153,7 @@ class HybridNet:
         self._sources = set()
         self.__call__ = self._recompile
 
-    @property
-    def compilations(self) -> int:
-        return len(self._sources)
+    compilations = property(lambda self: len(self._sources))
 
     def _compiled_for(self, inputs):
         """Find, or make, the compiled graph for these inputs, and put its guard in front."""
@@ -201,9 +193,7 @@ class HybridNet:
     def _recompile(self, *inputs, **named):
         """A call that the guard does not let pass."""
         if named:
-            raise TypeError(
-                f"inputs are given in order, not as keyword arguments: {', '.join(named)}"
-            )
+            raise TypeError(f"inputs are given in order, not as keyword arguments: {[*named]}")
         if len(inputs) != len(self._shapes):
             raise TypeError(f"expected {len(self._shapes)} input(s), got {len(inputs)}")
         inputs = [admitted(tensor) for tensor in inputs]
@@ -230,11 +220,7 @@ class HybridNet:
 
 
 def agree(ours, theirs):
-    """Whether two results of a network are the same, up to errors of rounding.
-
-    It is coarser than `measure.agreement.difference`, because it looks for another program, and not
-    for lost digits. That one is on a higher floor: to import it would make a circle.
-    """
+    """Whether two results are the same, up to rounding; coarser than `measure.agreement`."""
     if type(ours) is not type(theirs):
         return False
     try:

@@ -246,8 +246,7 @@ class Graph:
     def flow(self) -> networkx.DiGraph:
         """Who feeds whom, without the parameters, in the form in which `data_flow` returns it.
 
-        Nodes are numbered in the order of computing. Each has a `label`, a `kind` ('input' or
-        'operation') and a `name`. Operations that are computed together are one node.
+        Operations that are computed together are one node.
         """
         import networkx
 

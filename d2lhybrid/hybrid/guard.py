@@ -71,31 +71,25 @@ class GuardStruct(ctypes.Structure):
 
 def struct_of(condition):
     """What guard.c is told of a condition."""
-    key, address = condition.key, condition.address
-    return ConditionStruct(
-        dict=id(condition.dict),
-        key=None if key is None else id(key),
-        object=id(condition.object) if address is None else None,
-        address=address,
-        in_order=condition.in_order,
-    )
+    _, dict, key, object, address, in_order = condition
+    is_here = id(object) if address is None else None
+    return ConditionStruct(id(dict), None if key is None else id(key), is_here, address, in_order)
 
 
 class Guarded:
     """A compiled graph with a guard in front of it.
 
-    The guard asks of the network whether its parameters are at the recorded addresses and its
-    layers are the recorded ones; of each input whether the program can read it; and, where torch
-    keeps notes for gradients, whether a parameter requires one. If anything is not as expected,
-    `recompile` gets the call. `call` is the guarded program, `holds` asks the questions about the
-    network alone, and `text` lists all questions but the one about gradients.
+    The guard asks whether the network's parameters are at the recorded addresses and its layers
+    are the recorded ones; whether the program can read each input; and, where torch keeps notes for
+    gradients, whether a parameter requires one. If not, `recompile` gets the call. `call` is the
+    guarded program, `holds` asks about the network alone, and `text` lists all questions but the
+    one about gradients.
 
     Some changes it does not notice, because to ask for them would take too long at each call:
     a parameter that was made another view of its own memory (except for a transposed square
-    matrix), an input in order that is stored with the other sign (torch._neg_view), a module that
-    was given other dicts to keep its parts in, and anything else that Python would now decide in
-    another way. After share_memory(), freed memory may be used by another parameter, and the guard
-    cannot tell.
+    matrix), an input in order that is stored with the other sign (torch._neg_view), a module with
+    other dicts to keep its parts in, and what else Python would now decide in another way. After
+    share_memory(), freed memory may be used by another parameter, and the guard cannot tell.
     """
 
     def __init__(self, witness: Witness, compiled: Any, recompile: Callable):

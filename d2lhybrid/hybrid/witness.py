@@ -34,7 +34,8 @@ def conditions(module, name):
     what, parts = "layers", module._modules
     if isinstance(module, (nn.ParameterList, nn.ParameterDict)):  # which may get more
         what, parts = "parameters", module._parameters
-    if parts or not is_torchs_layer(module):
+    # torch's own layers have no layers in them, and its containers may get some
+    if parts or not is_torchs(module) or type(module).__module__.endswith(".container"):
         text = f"{name}: has the {what} {', '.join(parts) or 'none'}"
         yield Condition(text, parts, None, tuple(parts.values()))
     for place in (module._parameters, module._buffers):
@@ -45,17 +46,14 @@ def conditions(module, name):
         yield Condition(f"{name}: training is {training}", vars(module), "training", training)
 
 
-def is_torchs_layer(module):
-    """Whether it is a layer of torch's own, which has no layers in it."""
-    home = type(module).__module__
-    return home.startswith("torch.nn.modules.") and not home.endswith(".container")
+def is_torchs(module):
+    return type(module).__module__.startswith("torch.nn.modules.")
 
 
 def reads_training(module):
     """Whether a layer may compute something else in training. Most of torch's own cannot."""
     code = getattr(type(module).forward, "__code__", None)
-    own = type(module).__module__.startswith("torch.nn.modules.")
-    return not own or code is None or "training" in code.co_names
+    return not is_torchs(module) or code is None or "training" in code.co_names
 
 
 class Witness:

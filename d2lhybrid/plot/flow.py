@@ -11,12 +11,12 @@ import networkx
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-from ..text.dataflow import HasFlow, data_flow
+from ..text.dataflow import data_flow
 from .colours import BLUE, BLUE_BOX, GREY, ORANGE_BOX
 from .style import joined, new_axes, with_alt, write
 
 IN_ORDER = "from left to right, with an arrow from each to the next"
-Drawable = str | Callable | HasFlow | networkx.DiGraph
+Drawable = str | Callable | networkx.DiGraph
 
 
 def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Axes:

@@ -66,10 +66,7 @@ def run_program(text: str) -> str:
 
 
 def straight_line(text: str) -> list[ast.stmt]:
-    """The statements of a straight-line program, as `ast` nodes.
-
-    ValueError, with the line, for any other program; SyntaxError for what is no Python.
-    """
+    """The statements of a straight-line program, as `ast` nodes. ValueError for any other one."""
     statements = ast.parse(text).body
     _check_statements(statements, {}, inside_function=False)
     return statements
@@ -83,10 +80,7 @@ def as_text(statements: list[ast.stmt]) -> str:
 
 
 def names_in(statement: ast.stmt) -> list[str]:
-    """The variables that a statement of the main program mentions, each once.
-
-    Without the functions that it calls; a definition mentions no variable.
-    """
+    """The variables that a statement of the main program mentions, each once. No functions."""
     if isinstance(statement, ast.FunctionDef):
         return []
     nodes = list(ast.walk(statement))
@@ -96,27 +90,24 @@ def names_in(statement: ast.stmt) -> list[str]:
 
 
 def _check_statements(statements, meaning, inside_function):
-    """Refuse what `straight_line` does not admit.
-
-    `meaning` grows on the way: name -> "value", "deleted", or how many parameters a function has.
-    """
+    # meaning: name -> "value", "deleted", or how many parameters a function has
     for statement in statements:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 _check_expressions([value], meaning)
                 if name in meaning:  # not even after `del`
-                    _refuse(statement, f"{name!r} has a value already")
+                    refuse(statement, f"{name!r} has a value already")
                 meaning[name] = "value"
             case ast.FunctionDef(name=name, body=[*body, ast.Return(value=ast.expr() as result)]):
                 if inside_function or name in meaning:
-                    _refuse(statement, "a function is defined once, in the main program")
+                    refuse(statement, "a function is defined once, in the main program")
                 parameters = [parameter.arg for parameter in statement.args.args]
                 if ast.unparse(statement.args) != ", ".join(parameters) or statement.decorator_list:
-                    _refuse(statement, "only plain parameters can be inlined")
+                    refuse(statement, "only plain parameters can be inlined")
                 functions = {one: of for one, of in meaning.items() if type(of) is int}
                 local = functions | dict.fromkeys(parameters, "value")
                 if len(local) < len(functions) + len(parameters):
-                    _refuse(statement, "each parameter needs a name that nothing else has")
+                    refuse(statement, "each parameter needs a name that nothing else has")
                 _check_statements(body, local, inside_function=True)
                 _check_expressions([result], local)
                 meaning[name] = len(parameters)
@@ -129,9 +120,9 @@ def _check_statements(statements, meaning, inside_function):
             ) if not inside_function and "print" not in meaning:
                 _check_expressions(arguments, meaning)
             case ast.Expr(value=ast.Call()):
-                _refuse(statement, "only print(...) is known to leave our names alone")
+                refuse(statement, "only print(...) is known to leave our names alone")
             case _:
-                _refuse(statement, "only definitions, assignments, `del` and print(...)")
+                refuse(statement, "only definitions, assignments, `del` and print(...)")
 
 
 def _check_expressions(expressions, meaning):
@@ -141,7 +132,7 @@ def _check_expressions(expressions, meaning):
                 pass
             case ast.Name(id=name):
                 if meaning.get(name) != "value":
-                    _refuse(expression, f"{name!r} has no value here")
+                    refuse(expression, f"{name!r} has no value here")
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 _check_expressions([operand], meaning)
             case ast.BinOp(op=op, left=left, right=right) if type(op) in OPERATORS:
@@ -150,15 +141,15 @@ def _check_expressions(expressions, meaning):
                 type(meaning.get(name)) is int
             ):
                 if len(arguments) != meaning[name]:
-                    _refuse(expression, f"{name!r} takes {meaning[name]} arguments")
+                    refuse(expression, f"{name!r} takes {meaning[name]} arguments")
                 _check_expressions(arguments, meaning)
             case _:
-                _refuse(expression, "only whole numbers, names, + - * and functions defined above")
+                refuse(expression, "only whole numbers, names, + - * and functions defined above")
 
 
-def _refuse(node, reason):
+def refuse(node, reason, verb="rewrite"):
     first_line = ast.unparse(node).splitlines()[0]
-    raise ValueError(f"line {node.lineno}: cannot rewrite `{first_line}`: {reason}")
+    raise ValueError(f"line {node.lineno}: cannot {verb} `{first_line}`: {reason}")
 
 
 # The steps ----------------------------------------------------------------------------------
@@ -204,10 +195,7 @@ class Inliner(ast.NodeTransformer):
 
 
 def inline(text: str) -> str:
-    """Put each function's body where the function is called; then no definition is needed.
-
-    A function that assigns to names and is called twice would give them two values: refused.
-    """
+    """Put each function's body where the function is called; then no definition is needed."""
     statements = straight_line(text)
     definitions = [s for s in statements if isinstance(s, ast.FunctionDef)]
     inliner = Inliner({function.name: function for function in definitions})
