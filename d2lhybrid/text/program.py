@@ -66,7 +66,10 @@ def run_program(text: str) -> str:
 
 
 def straight_line(text: str) -> list[ast.stmt]:
-    """The statements of a straight-line program, as `ast` nodes. ValueError for any other one."""
+    """The statements of a straight-line program, as `ast` nodes.
+
+    ValueError, with the line, for any other program; SyntaxError for what is no Python.
+    """
     statements = ast.parse(text).body
     _check_statements(statements, {}, inside_function=False)
     return statements
@@ -80,7 +83,7 @@ def as_text(statements: list[ast.stmt]) -> str:
 
 
 def names_in(statement: ast.stmt) -> list[str]:
-    """The variables that a statement of the main program mentions, each once. No functions."""
+    """The variables that a statement of the main program mentions, each once."""
     if isinstance(statement, ast.FunctionDef):
         return []
     nodes = list(ast.walk(statement))
