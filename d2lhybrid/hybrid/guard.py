@@ -26,21 +26,11 @@ FUNCTIONS = """
     PyTuple_GetItem PyLong_AsVoidPtr PyLong_AsSsize_t Py_IncRef Py_DecRef PyErr_Clear
     PyErr_Occurred PyErr_ExceptionMatches PyEval_SaveThread PyEval_RestoreThread
 """
-OBJECTS = {
-    "True": True,
-    "False": False,
-    "Exception": Exception,
-    "Tensor": Tensor,
-    "float32": torch.float32,
-    "shape": "shape",
-    "dtype": "dtype",
-    "is_cpu": "is_cpu",
-    "requires_grad": "requires_grad",
-    "data_ptr": Tensor.data_ptr,
-    "is_contiguous": Tensor.is_contiguous,
-    "empty_like": torch.empty_like,
-    "is_grad_enabled": torch.is_grad_enabled,
-}
+OBJECTS = {"True": True, "False": False, "Exception": Exception, "Tensor": Tensor}
+OBJECTS |= {"float32": torch.float32}
+OBJECTS |= {name: name for name in ("shape", "dtype", "is_cpu", "requires_grad")}
+OBJECTS |= {"data_ptr": Tensor.data_ptr, "is_contiguous": Tensor.is_contiguous}
+OBJECTS |= {"empty_like": torch.empty_like, "is_grad_enabled": torch.is_grad_enabled}
 
 MAX_BATCHES = 1000  # sizes that a guard remembers; after that many the table is emptied
 

@@ -28,7 +28,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 def test_random_programs_agree_with_torch():
-    for seed in range(30):
+    for seed in range(15):
         check_program(seed)
 
 
@@ -59,16 +59,16 @@ EXACT = [
 ]
 
 
-@pytest.mark.parametrize("function", EXACT)
-def test_elementary_arithmetic_is_exact(function):
-    some = torch.tensor([*DENORMALS, NAN, INF, -INF, 3e38, -3e38, 0.1, 1 / 3, -7.7])
-    x = torch.cat([some, torch.linspace(-3, 3, 1001)])
-    ours, torchs = hybridize(function, x)(x), function(x)
-    assert torch.equal(ours.isnan(), torchs.isnan())
-    number = ~torchs.isnan()
-    assert torch.equal(ours[number], torchs[number])
-    # 1 / 0.0 and 1 / -0.0 are different, 0.0 and -0.0 are equal
-    assert torch.equal(1 / ours[number & (x != 0)], 1 / torchs[number & (x != 0)])
+def test_elementary_arithmetic_is_exact():
+    for function in EXACT:
+        some = torch.tensor([*DENORMALS, NAN, INF, -INF, 3e38, -3e38, 0.1, 1 / 3, -7.7])
+        x = torch.cat([some, torch.linspace(-3, 3, 1001)])
+        ours, torchs = hybridize(function, x)(x), function(x)
+        assert torch.equal(ours.isnan(), torchs.isnan())
+        number = ~torchs.isnan()
+        assert torch.equal(ours[number], torchs[number])
+        # 1 / 0.0 and 1 / -0.0 are different, 0.0 and -0.0 are equal
+        assert torch.equal(1 / ours[number & (x != 0)], 1 / torchs[number & (x != 0)])
 
 
 EXTREMES = [-INF, -1e30, -120, -104, -88.8, -87.4, -20, -9.1, -1e-4, -1e-40, -0.0]
@@ -194,10 +194,10 @@ def leaky(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x > 0, x, x * 0.1)
 
 
-@pytest.mark.parametrize("function", ASKED_IN_VAIN)
-def test_what_would_be_decided_otherwise_is_refused(x, function):
-    with pytest.raises((RecordingError, UnsupportedOperation)):
-        hybridize(function, x)
+def test_what_would_be_decided_otherwise_is_refused(x):
+    for function in ASKED_IN_VAIN:
+        with pytest.raises((RecordingError, UnsupportedOperation)):
+            hybridize(function, x)
 
 
 def test_the_error_for_a_recording_that_differs(x):
@@ -223,10 +223,10 @@ LOOKED_AT += ["(1 if alpha else 0)", "(2.0 in alpha)", "range(3)[alpha.int()]"]
 LOOKED_AT += ["alpha.__array__()", "torch.equal(alpha, alpha)", "torch.allclose(alpha, alpha)"]
 
 
-@pytest.mark.parametrize("expression", LOOKED_AT)
-def test_values_that_python_looks_at_are_refused(x, expression):
-    with pytest.raises(RecordingError, match="looks at the values of a tensor"):
-        hybridize(Alpha(f"x * {expression}"), x)
+def test_values_that_python_looks_at_are_refused(x):
+    for expression in LOOKED_AT:
+        with pytest.raises(RecordingError, match="looks at the values of a tensor"):
+            hybridize(Alpha(f"x * {expression}"), x)
 
 
 def caught(x):

@@ -93,18 +93,18 @@ def copy(exported, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize(("name", "n"), CASES)
-def test_prints_the_numbers_that_python_has(exported, name, n):
-    fast, same_flags, no_flags = exported(name)
-    x = 2 * torch.randn(n, *NETS[name][1][1:])
-    with torch.no_grad():
-        expected = fast(x).flatten(1)
-    for program, tolerance in ((same_flags, 0), (no_flags, 1e-5)):
-        done = run(program, text_of(x), "weights.bin")
-        assert (done.returncode, done.stderr) == (0, "")
-        printed = torch.tensor(numbers_in(done.stdout)).reshape(expected.shape)
-        torch.testing.assert_close(printed, expected, rtol=tolerance, atol=tolerance)
-        assert done.stdout.count("\n") == n
+def test_prints_the_numbers_that_python_has(exported):
+    for name, n in CASES:
+        fast, same_flags, no_flags = exported(name)
+        x = 2 * torch.randn(n, *NETS[name][1][1:])
+        with torch.no_grad():
+            expected = fast(x).flatten(1)
+        for program, tolerance in ((same_flags, 0), (no_flags, 1e-5)):
+            done = run(program, text_of(x), "weights.bin")
+            assert (done.returncode, done.stderr) == (0, "")
+            printed = torch.tensor(numbers_in(done.stdout)).reshape(expected.shape)
+            torch.testing.assert_close(printed, expected, rtol=tolerance, atol=tolerance)
+            assert done.stdout.count("\n") == n
 
 
 @pytest.fixture(scope="module")
@@ -134,9 +134,9 @@ TEXTS = [  # what is read, what is printed
 ]
 
 
-@pytest.mark.parametrize(("text", "printed"), TEXTS)
-def test_reads_numbers_in_any_form(echo, text, printed):
-    assert run(echo, text, "weights.bin").stdout.split() == printed.split()
+def test_reads_numbers_in_any_form(echo):
+    for text, printed in TEXTS:
+        assert run(echo, text, "weights.bin").stdout.split() == printed.split()
 
 
 def test_needs_the_c_library_and_nothing_else(exported):
@@ -270,13 +270,13 @@ def assert_refuses(done, message):
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"net: {message}\n")
 
 
-@pytest.mark.parametrize(("arguments", "text", "message"), ERRORS)
-def test_refuses(exported, arguments, text, message):
-    *_, program = exported("layers")
-    weights = (program.parent / "weights.bin").read_bytes()
-    for name, data in (("short", weights[:-1]), ("long", weights + b"\0"), ("empty", b"")):
-        (program.parent / f"{name}.bin").write_bytes(data)
-    assert_refuses(run(program, text, *shlex.split(arguments)), message)
+def test_refuses(exported):
+    for arguments, text, message in ERRORS:
+        *_, program = exported("layers")
+        weights = (program.parent / "weights.bin").read_bytes()
+        for name, data in (("short", weights[:-1]), ("long", weights + b"\0"), ("empty", b"")):
+            (program.parent / f"{name}.bin").write_bytes(data)
+        assert_refuses(run(program, text, *shlex.split(arguments)), message)
 
 
 def test_refuses_input_that_cannot_be_read(exported):
