@@ -136,7 +136,7 @@ TEXTS = [  # what is read, what is printed
 
 def test_reads_numbers_in_any_form(echo):
     for text, printed in TEXTS:
-        assert run(echo, text, "weights.bin").stdout.split() == printed.split()
+        assert run(echo, text, "weights.bin").stdout.splitlines() == printed.split()
 
 
 def test_needs_the_c_library_and_nothing_else(exported):

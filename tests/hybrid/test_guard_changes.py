@@ -73,6 +73,13 @@ class Tensors(nn.Module):
         return x if self.none is None else x * self.none
 
 
+class RunsItsParts(nn.Module):
+    def forward(self, x):
+        for part in self.children():
+            x = part(x)
+        return x
+
+
 CHANGES_OF_TENSORS = [
     "net.buffer = torch.randn(4)",
     "net.none = torch.randn(4)",
@@ -101,6 +108,7 @@ def assert_still_agrees(fast, net, x):
     [
         *[(make_net, one) for one in CHANGES],
         *[(Tensors, one) for one in CHANGES_OF_TENSORS],
+        (RunsItsParts, "net.part = nn.Tanh()"),
         (lambda: nn.Sequential(AsksWhetherItTrains()).eval(), "net.train(not net.training)"),
     ],
 )
