@@ -136,7 +136,7 @@ UNSUPPORTED = [  # expression, how the error names the operation
     ("F.linear(x, wide)", "linear of torch.float32 and torch.float64"),
 ]
 OTHER_KINDS = ["x + [1]", "x * 1j", "x * None", "x - np.ones(4)", "np.ones(4) * x"]
-OTHER_KINDS += ["{'a': x}", "None", "[(x, y), x]", "pair(x, y)", "'text'"]
+OTHER_KINDS += ["()", "[]", "{'a': x}", "None", "[(x, y), x]", "pair(x, y)", "'text'"]
 WRONG_SHAPES = [
     ("x + torch.nn.Parameter(three)", "a size of 3 does not go with 4"),
     ("x + fixed", "a size of 3 does not go with n"),
