@@ -43,7 +43,6 @@ def backend(graph_module: torch.fx.GraphModule, example_inputs: list) -> Callabl
 
 
 def compiled(graph_module):
-    """A graph, compiled as a whole."""
     placeholders = graph_module.graph.find_nodes(op="placeholder")
     inputs = nodes_for(placeholders)
     program = CompiledGraph(record_nodes(graph_module, inputs))

@@ -209,9 +209,8 @@ class HybridNet:
         """Write the network to a folder, as C that needs neither Python nor a library.
 
         Built with all of `toolchain.compiler_flags()`, the program takes sums in the same order as
-        this network does, and prints the same numbers. It takes inputs of the shape of the
-        example, in a batch of any size. Files, result and errors are those of `export.export`, and
-        errors also those of a call, where the network must be recorded again.
+        this network does, and prints the same numbers. It takes inputs like the example, in a batch
+        of any size. Files, result and errors are those of `export.export`, or of a call.
         """
         chance = torch.Generator().manual_seed(0)  # zeros would hide a difference
         inputs = [torch.rand(shape, generator=chance, **PLAIN) for shape in self._shapes]

@@ -244,10 +244,7 @@ class Graph:
     __repr__ = __str__
 
     def flow(self) -> networkx.DiGraph:
-        """Who feeds whom, without the parameters, in the form in which `data_flow` returns it.
-
-        Operations that are computed together are one node.
-        """
+        """Who feeds whom, as `data_flow` returns it, without parameters; a kernel is one node."""
         import networkx
 
         flow, place = networkx.DiGraph(), {}

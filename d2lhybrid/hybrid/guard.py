@@ -138,7 +138,6 @@ def forget_if_full(sizes):
 
 
 def conditions(witness, compiled):
-    """The conditions under which the compiled graph computes what the network would."""
     for node, tensor in zip(compiled.graph.parameters, compiled.parameters, strict=True):
         address, in_order = tensor.data_ptr(), transpose_has_same_shape(tensor)
         for name, place, key in witness.places[id(node.value)]:

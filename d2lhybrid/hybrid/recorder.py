@@ -111,7 +111,6 @@ def tensor_names(function):
 
 
 def input_node(name, example):
-    """The input node for an example."""
     if isinstance(example, Real):
         return Node("input", name=name)
     if not isinstance(example, torch.Tensor) or not example.is_floating_point():
@@ -387,7 +386,6 @@ for question, names in QUESTIONS.items():
 
 
 def refused(what):
-    """The error for a line of the user's program that does what no recording can hold."""
     return refusal(RecordingError, f"{users_line()} {what}")
 
 

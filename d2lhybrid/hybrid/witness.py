@@ -60,8 +60,7 @@ class Witness:
     """Notes which modules are used within its `with`.
 
     Of those of which a method was run, and of their parts, `conditions` then says what must stay
-    as it is, and `places[id(tensor)]` where they keep a tensor, perhaps under several names:
-    as (name, dict, key), for dict[key].
+    as it is, and `places[id(tensor)]` where they keep a tensor: (name, dict, key) for each place.
     """
 
     def __init__(self):
