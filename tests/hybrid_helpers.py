@@ -91,6 +91,19 @@ def call_or_error(net, x):
         return error
 
 
+class Keeping(nn.Module):
+    """A function of tensors, with some of them kept here under the names of its parameters."""
+
+    def __init__(self, function, **kept):
+        super().__init__()
+        self.function = function
+        for name, tensor in kept.items():
+            self.register_buffer(name, tensor)
+
+    def forward(self, *inputs):
+        return self.function(*inputs, **self._buffers)
+
+
 class AsksWhetherItTrains(nn.Module):
     def forward(self, x):
         return x * 2 if self.training else x

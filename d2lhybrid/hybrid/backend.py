@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import torch
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
-from torch.fx.passes.operator_support import OperatorSupportBase
+from torch.fx.passes.operator_support import create_op_support
 
 from .codegen.c import check_types
 from .compiler import CompiledGraph
@@ -23,12 +23,7 @@ from .recorder import IN_PLACE, RecordingError, record_nodes
 PART = "compiled_part_"  # what the names of compiled parts begin with
 
 
-def backend(
-    graph_module: torch.fx.GraphModule,
-    example_inputs: list,
-    mode: str | None = None,
-    options: dict | None = None,
-) -> Callable:
+def backend(graph_module: torch.fx.GraphModule, example_inputs: list) -> Callable:
     """Compile a graph that torch.compile has captured, for inference on the CPU.
 
     Its inputs are tensors, among them the network's parameters, and sizes. One size may vary, the
@@ -36,10 +31,7 @@ def backend(
 
     Operations that are not in OPERATIONS are left to torch, and a warning names them. A graph that
     changes tensors in place is left to torch as a whole, because its parts must keep their order.
-    ValueError for a mode or options: there are none.
     """
-    if mode or options:
-        raise ValueError("the backend d2lhybrid has no modes and no options")
     # torch.compile gives each placeholder a tensor without data, whose sizes say what varies.
     placeholders = graph_module.graph.find_nodes(op="placeholder")
     for node, example in zip(placeholders, example_inputs, strict=True):
@@ -51,7 +43,6 @@ def backend(
 
 
 def compiled(graph_module):
-    """A graph, compiled as a whole."""
     placeholders = graph_module.graph.find_nodes(op="placeholder")
     inputs = nodes_for(placeholders)
     program = CompiledGraph(record_nodes(graph_module, inputs))
@@ -68,32 +59,21 @@ def compiled(graph_module):
 def compiled_in_parts(graph_module):
     """A graph of which those parts are compiled that can be, and the others run in torch."""
     calls = [node for node in graph_module.graph.nodes if node.op.startswith("call_")]
-    theirs = [node for node in calls if not can_be_recorded(node)]
-    reason = ""
+    theirs, reason = [node for node in calls if not can_be_recorded(node)], ""
     if any(map(changes_a_tensor, calls)):
         theirs, reason = calls, ", because one of them changes a tensor in place"
 
-    class Ours(OperatorSupportBase):
-        def is_node_supported(self, submodules, node):
-            return node in calls and node not in theirs
-
-    partitioner = CapabilityBasedPartitioner(graph_module, Ours())
+    supported = create_op_support(lambda _, node: node in calls and node not in theirs)
+    partitioner = CapabilityBasedPartitioner(graph_module, supported)
     module = partitioner.fuse_partitions(partitioner.propose_partitions(), prefix=PART)
     for name, part in list(module.named_children()):
         if name.startswith(PART):
-            setattr(module, name, Part(compiled(part)))
+            delattr(module, name)  # no function can take a module's place
+            setattr(module, name, compiled(part))
     names = dict.fromkeys(getattr(node.target, "__name__", node.target) for node in theirs)
     text = f"d2lhybrid leaves these operations to torch: {', '.join(names)}{reason}"
     warnings.warn(text, stacklevel=2)
     return module.forward
-
-
-class Part(torch.nn.Module):
-    """A compiled part of a graph, as torch.fx calls it."""
-
-    def __init__(self, run: Callable):
-        super().__init__()
-        self.forward = run
 
 
 def can_be_recorded(node):
@@ -134,13 +114,9 @@ def batch_of(examples):
 
     It is the first one that begins a tensor's shape, and is in no other place of a shape.
     """
-    first, others = [], set()
-    for example in examples:
-        if isinstance(example, torch.Tensor):
-            symbols = [*map(size_symbol, example.shape)]
-            start = 1 if example.dim() > 1 else 0  # a vector has no batch
-            first += symbols[:start]
-            others.update(symbols[start:])
+    shapes = [[*map(size_symbol, one.shape)] for one in examples if isinstance(one, torch.Tensor)]
+    first = [shape[0] for shape in shapes if len(shape) > 1]  # a vector has no batch
+    others = [size for shape in shapes for size in shape[len(shape) > 1 :]]
     return next((size for size in first if size is not None and size not in others), None)
 
 

@@ -6,10 +6,8 @@ Explained in notebook 12; torch.compile is the real one.
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
 import torch
@@ -28,32 +26,19 @@ from .witness import Witness
 
 PLAIN = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults are
 
-# Held while a network is recorded and compiled, so that one thread at a time does this. It can be
-# taken again by the thread that holds it, because a recording may run code that records. A fork
-# waits for it: otherwise the child would wait forever for a thread that exists only in the parent.
-RECORDING_LOCK = RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=RECORDING_LOCK.acquire,
-        after_in_parent=RECORDING_LOCK.release,
-        after_in_child=RECORDING_LOCK.release,
-    )
-
 
 def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
     """Compile a network, or a function of tensors, for inference on the CPU.
 
-    The compiled network computes no gradients. A call for which torch would keep notes, because a
-    parameter or an input requires them, is refused: call it under torch.no_grad().
+    The compiled network computes no gradients: a call for which torch would keep notes, because a
+    parameter or an input requires them, is refused; use torch.no_grad(). What Python decides during
+    the recording stays decided; see `trace`. The network is run once more on the examples, to check
+    that the recording computes the same; zeros would hide a difference.
 
-    What Python decides during the recording stays decided; see `trace`. After the recording the
-    network is run once more on the examples, to check that the recording computes the same. Zeros
-    are bad examples, because they would hide a difference.
-
-    Parameters may be changed in place and replaced; so may layers, and tensors in the function's
-    own variables. After any other change, such as of a hook, an attribute, or a layer in a plain
-    list, call hybridize again. `Guarded` says what is noticed. A call takes no part in autocast,
-    in forward-mode derivatives, and in recordings such as those of torch.jit.trace.
+    Parameters and buffers may be changed in place and replaced; so may layers. After any other
+    change, such as of a hook, an attribute, or a layer in a plain list, call hybridize again.
+    `Guarded` says what is noticed. A call takes no part in autocast, in forward-mode derivatives,
+    and in recordings such as those of torch.jit.trace.
 
     Args:
         net: A module, or a function of tensors.
@@ -66,7 +51,7 @@ def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
 
     Raises:
         RecordingError: As for `trace`; or if the recording does not compute what the network
-            does, or uses a tensor that could be replaced without being noticed.
+            does, or uses a tensor that no module keeps: it could be replaced unnoticed.
         UnsupportedOperation: The network needs an operation that is not in OPERATIONS.
         ValueError: The shapes do not fit.
         TypeError: There is no example, or one that is not as described above.
@@ -89,9 +74,8 @@ def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
 class CompiledGraph:
     """A graph, compiled. Called with contiguous float32 tensors, it returns new ones.
 
-    The parameters are not copied: their memory is read where it lies, and kept alive. Several
-    threads may call at once, because a call writes only to memory of its own.
-
+    The parameters' memory is read where it lies, and kept alive. Several threads may call at once,
+    because a call writes only to memory of its own.
     TypeError where a parameter is not contiguous, aligned and on the CPU.
     """
 
@@ -110,10 +94,7 @@ class CompiledGraph:
         self.call_forward.argtypes = [ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_void_p]
 
     def batch(self, shapes: list[torch.Size]) -> int:
-        """The batch size of inputs of these shapes, 1 where there is no batch.
-
-        ValueError where a shape does not fit, or batches differ.
-        """
+        """The batch size of such inputs, or 1. ValueError where they do not fit or agree."""
         sizes = set()
         for node, shape in zip(self.graph.inputs, shapes, strict=True):
             pairs = zip(node.shape, shape, strict=False)
@@ -151,7 +132,7 @@ class HybridNet:
     is asked before each call, to make sure that nothing has changed; `holds()` asks the part of
     that which is about the network. These four belong to inputs of the last call's shape. Where
     something has changed, the network is recorded again; `compilations` counts the different C
-    functions. A copy, or what comes out of a pickle, is compiled when it is first used.
+    functions. A copy, or what comes out of a pickle, is compiled, and has these, once it is called.
     """
 
     # Python looks up `__call__` in the class. The slot there returns what this object stores in it,
@@ -172,75 +153,50 @@ class HybridNet:
         self._sources = set()
         self.__call__ = self._recompile
 
-    def __getattr__(self, name):
-        """The attributes that a compilation sets, where there is no compilation yet."""
-        if name not in ("graph", "source", "guard", "holds"):
-            raise AttributeError(f"a HybridNet has no attribute {name!r}")
-        self._compiled_for(random_inputs(self._shapes))
-        return vars(self)[name]
-
-    @property
-    def compilations(self) -> int:
-        return len(self._sources)
+    compilations = property(lambda self: len(self._sources))
 
     def _compiled_for(self, inputs):
         """Find, or make, the compiled graph for these inputs, and put its guard in front."""
         features = tuple((tensor.dim(), tensor.shape[tensor.dim() > 1 :]) for tensor in inputs)
-        with RECORDING_LOCK:
-            guarded = self._guarded.get(features)
-            if guarded is None or not guarded.holds():
-                guarded = self._guarded[features] = self._record(inputs)
-                self._sources.add(guarded.compiled.source)
-            guarded.expect([tensor.shape for tensor in inputs])
-            self.graph, self.source = guarded.compiled.graph, guarded.compiled.source
-            self.guard, self.holds, self.__call__ = guarded.text, guarded.holds, guarded.call
+        guarded = self._guarded.get(features)
+        if guarded is None or not guarded.holds():
+            guarded = self._guarded[features] = self._record(inputs)
+            self._sources.add(guarded.compiled.source)
+        guarded.expect([tensor.shape for tensor in inputs])
+        self.graph, self.source = guarded.compiled.graph, guarded.compiled.source
+        self.guard, self.holds, self.__call__ = guarded.text, guarded.holds, guarded.call
         return guarded
 
     def _record(self, inputs):
         """The compiled graph for these inputs, with a guard against changes of the network."""
-        for _ in range(3):  # again, if another thread has just replaced a tensor
-            with Witness(self.net) as witness:
-                graph = trace(self.net, *inputs)
-            unwatched = [node for node in graph.parameters if not witness.places_of(node.value)]
-            if not unwatched:
-                break
-        else:
-            raise RecordingError(
-                f"if {unwatched[0].name or 'a tensor'} ({unwatched[0].type}) were replaced, this "
-                "would not be noticed: no module that was called keeps it, and it is no variable "
-                "of the function. Make it a parameter or a buffer of a module"
-            )
+        with Witness() as witness:
+            graph = trace(self.net, *inputs)
+        for node in graph.parameters:
+            if id(node.value) not in witness.places:
+                raise RecordingError(
+                    f"if {node.name or 'a tensor'} ({node.type}) were replaced, this would not be "
+                    "noticed: no module that was called keeps it. Make it a parameter or a buffer "
+                    "of a module"
+                )
         guarded = Guarded(witness, CompiledGraph(graph), self._recompile)
-        self._compare(graph, guarded, inputs)
+        with torch.no_grad(), torch.autocast("cpu", enabled=False):
+            same = agree(graph(*inputs), self.net(*inputs))
+        # where Python asked a symbol something that it cannot refuse, such as type(x)
+        if not same and guarded.holds():
+            raise RecordingError(
+                f"the recording of {graph.name} computes something else than {graph.name} itself. "
+                "Does it decide by the type of its arguments, or by what is not the same in each "
+                "call?"
+            )
         return guarded
-
-    def _compare(self, graph, guarded, inputs):
-        """Raise RecordingError if running the graph in torch gives another result than the network.
-
-        This happens where Python asks a symbol something that it cannot refuse, such as type(x).
-        While the network is being changed, the two may differ for that reason.
-        """
-        for _ in range(3):
-            with torch.no_grad(), torch.autocast("cpu", enabled=False):
-                if agree(graph(*inputs), self.net(*inputs)) or not guarded.holds():
-                    return
-        raise RecordingError(
-            f"the recording of {graph.name} computes something else than {graph.name} itself. Does "
-            "it decide by the type of its arguments, or by what is not the same in each call?"
-        )
-
-    def _admitted(self, inputs):
-        if len(inputs) != len(self._shapes):
-            raise TypeError(f"expected {len(self._shapes)} input(s), got {len(inputs)}")
-        return [admitted(tensor) for tensor in inputs]
 
     def _recompile(self, *inputs, **named):
         """A call that the guard does not let pass."""
         if named:
-            raise TypeError(
-                f"inputs are given in order, not as keyword arguments: {', '.join(named)}"
-            )
-        inputs = self._admitted(inputs)
+            raise TypeError(f"inputs are given in order, not as keyword arguments: {[*named]}")
+        if len(inputs) != len(self._shapes):
+            raise TypeError(f"expected {len(self._shapes)} input(s), got {len(inputs)}")
+        inputs = [admitted(tensor) for tensor in inputs]
         guarded = self._compiled_for(inputs)
         if torch.is_grad_enabled() and (names := guarded.asks_for_gradients()):
             raise RuntimeError(
@@ -249,37 +205,21 @@ class HybridNet:
             )
         return guarded.compiled(*inputs)
 
-    def export(self, folder: str | Path, *examples: Tensor) -> Path:
+    def export(self, folder: str | Path) -> Path:
         """Write the network to a folder, as C that needs neither Python nor a library.
 
         Built with all of `toolchain.compiler_flags()`, the program takes sums in the same order as
-        this network does, and prints the same numbers. It takes inputs of the shapes of
-        `examples`, up to their batch; without examples, of the last call's.
-
-        Returns the folder's `Path`. Files and errors are those of `export.export`, and errors also
-        those of a call, where the network must be recorded again.
+        this network does, and prints the same numbers. It takes inputs like the example, in a batch
+        of any size. Files, result and errors are those of `export.export`, or of a call.
         """
-        if examples:
-            inputs = self._admitted(examples)
-        else:
-            shapes = [node.shape for node in self.graph.inputs]
-            inputs = random_inputs([[1 if s == BATCH else s for s in shape] for shape in shapes])
+        chance = torch.Generator().manual_seed(0)  # zeros would hide a difference
+        inputs = [torch.rand(shape, generator=chance, **PLAIN) for shape in self._shapes]
         compiled = self._compiled_for(inputs).compiled
         return export(compiled.graph, compiled.source, folder)
 
 
-def random_inputs(shapes):
-    """Tensors to record with, where there are no examples. Zeros would hide a difference."""
-    chance = torch.Generator().manual_seed(0)
-    return [torch.rand(shape, generator=chance, **PLAIN) for shape in shapes]
-
-
 def agree(ours, theirs):
-    """Whether two results of a network are the same, up to errors of rounding.
-
-    It is coarser than `measure.agreement.difference`, because it looks for another program, and not
-    for lost digits. That one is on a higher floor: to import it would make a circle.
-    """
+    """Whether two results are the same, up to rounding; coarser than `measure.agreement`."""
     if type(ours) is not type(theirs):
         return False
     try:

@@ -19,23 +19,18 @@ NET_H = """\
 #include <stddef.h>
 
 /* Input:       {input}
-   Outputs:     {outputs}
+   Output:      {output}
    Parameters:  {parameters}
 
    `parameters` points to the parameters, in this order. In weights.bin they lie one after the
    other, as little-endian float32. Returns 0, or 1 where there is no memory. */
 {signature};
 
-/* For main.c. How many numbers belong to one row of the batch, in the input and in each output: */
+/* For main.c. How many numbers belong to one row of the batch: */
 #define INPUT_SIZE {input_size}
-#define OUTPUT_SIZES {{{output_sizes}}}
-/* 1 where there is no batch, so that one row is all: */
-#define ONE_ROW {one_row}
-/* The outputs in the order in which the network returns them: */
-#define SHOWN {{{shown}}}
+#define OUTPUT_SIZE {output_size}
 /* Where the parameters start in weights.bin, counted in numbers, and where the last one ends: */
 #define PARAMETER_STARTS {{{starts}}}
-#define FORWARD(n, x, y, parameters) forward(n, x, {outputs_of_y}, parameters)
 
 #endif
 """
@@ -55,8 +50,8 @@ def export(graph: Graph, source: str, folder: str | Path) -> Path:
     weights.bin  the parameters as they are now, one after the other: little-endian float32
     main.c       a program around it, from text to text; its first lines say how to build it
 
-    Returns the folder's `Path`. ValueError unless the graph takes one tensor, and where that has a
-    batch, each output has one, too: `main` prints the outputs of a row one after the other.
+    Returns the folder's `Path`. ValueError unless the graph takes one tensor and returns one, both
+    with a batch: `main` reads and prints them row by row.
     """
     header, folder = c_header(graph), Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,36 +65,22 @@ def export(graph: Graph, source: str, folder: str | Path) -> Path:
 
 
 def c_header(graph):
-    """The text of net.h. ValueError where main.c cannot read the input, or print the outputs."""
-    if len(graph.inputs) != 1:
-        raise ValueError(
-            f"{graph.name} has {len(graph.inputs)} inputs; a network with one can be exported"
-        )
-    (source,), outputs, parameters = graph.inputs, graph.results, graph.parameters
-    if sum(source.size) == 0:
+    """The text of net.h. ValueError where main.c cannot read the input, or print the output."""
+    ends = [*graph.inputs, *graph.outputs]
+    if len(ends) != 2 or any(BATCH not in node.shape for node in ends):
+        shapes = " and ".join(node.type for node in ends)
+        raise ValueError(f"one input and one output, with a batch, can be exported, not {shapes}")
+    source, result = ends
+    if source.size[0] == 0:
         raise ValueError(f"{source.name} is {source.type}; a row must have a number or more")
-    for node in outputs:
-        if (BATCH in node.shape) != (BATCH in source.shape):
-            raise ValueError(
-                f"{source.name} is {source.type}, and an output {node.type}; it needs a batch too"
-            )
-
-    def lines(pairs):
-        return "\n                ".join(f"{name}  {node.type}" for name, node in pairs) or "none"
-
+    named = [f"{graph.names[node]}  {node.type}" for node in graph.parameters]
+    starts = accumulate((sum(node.size) for node in graph.parameters), initial=0)
     return NET_H.format(
-        input=lines([(graph.names[source], source)]),
-        outputs=lines((output_name(graph, node), node) for node in outputs),
-        parameters=lines((graph.names[node], node) for node in parameters),
+        input=f"{graph.names[source]}  {source.type}",
+        output=f"{output_name(graph, result)}  {result.type}",
+        parameters="\n                ".join(named) or "none",
         signature=c_signature(graph),
-        input_size=sum(source.size),
-        one_row=int(BATCH not in source.shape),
-        output_sizes=listed(sum(node.size) for node in outputs),
-        shown=listed(outputs.index(node) for node in graph.outputs),
-        starts=listed(accumulate((sum(node.size) for node in parameters), initial=0)),
-        outputs_of_y=listed(f"(y)[{i}]" for i in range(len(outputs))),
+        input_size=source.size[0],
+        output_size=result.size[0],
+        starts=", ".join(map(str, starts)),
     )
-
-
-def listed(things):
-    return ", ".join(map(str, things))

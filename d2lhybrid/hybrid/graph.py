@@ -27,12 +27,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .names import UniqueNames
-from .operations import (
-    BATCH,
-    OPERATIONS,
-    UnsupportedOperation as UnsupportedOperation,
-    operation_names,
-)
+from .operations import BATCH, OPERATIONS, operation_names
 
 if TYPE_CHECKING:
     import networkx
@@ -119,19 +114,13 @@ class Graph:
         return self.container(results) if self.container else next(iter(results))
 
     def bind(self, **values: Real) -> Graph:
-        """The graph with some of its numbers fixed, by name.
-
-        TypeError for an input or a value that is no number, or for a name that no input has.
-        """
+        """The graph with some of its numbers fixed, by name. TypeError for any other name."""
         constants = {}
-        for node in [node for node in self.inputs if node.name in values]:
-            value = values.pop(node.name)
-            if node.shape is not None or not isinstance(value, Real):
-                wanted = f"a {node.type}" if node.type else "a number"
-                raise TypeError(f"{node.name} is {wanted}, and cannot be bound to {value!r}")
-            constants[node] = Node("constant", value=plain_number(value))
+        for node in self.inputs:
+            if node.name in values and node.shape is None:
+                constants[node] = Node("constant", value=plain_number(values.pop(node.name)))
         if values:
-            raise TypeError(f"{self.name} has no input {', '.join(sorted(values))}")
+            raise TypeError(f"{self.name} has no number {', '.join(sorted(values))}")
         inputs = tuple(node for node in self.inputs if node not in constants)
         graph = replace(self, inputs=inputs, nodes=(*constants, *self.nodes))
         return graph.rewrite(lambda node, was: constants.get(was, node))
@@ -255,11 +244,7 @@ class Graph:
     __repr__ = __str__
 
     def flow(self) -> networkx.DiGraph:
-        """Who feeds whom, without the parameters, in the form in which `data_flow` returns it.
-
-        Nodes are numbered in the order of computing. Each has a `label`, a `kind` ('input' or
-        'operation') and a `name`. Operations that are computed together are one node.
-        """
+        """Who feeds whom, as `data_flow` returns it, without parameters; a kernel is one node."""
         import networkx
 
         flow, place = networkx.DiGraph(), {}

@@ -8,14 +8,14 @@ import ctypes
 from collections.abc import Callable
 from ctypes import addressof, c_ssize_t, c_void_p, py_object
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..toolchain import load_library, read_c_file
 from .inputs import READABLE
-from .witness import Witness
+from .witness import Condition, Witness
 
 GUARD_SOURCE = read_c_file(__file__, "guard.c")
 """The C text of the guard, as notebook 12 shows it."""
@@ -26,21 +26,11 @@ FUNCTIONS = """
     PyTuple_GetItem PyLong_AsVoidPtr PyLong_AsSsize_t Py_IncRef Py_DecRef PyErr_Clear
     PyErr_Occurred PyErr_ExceptionMatches PyEval_SaveThread PyEval_RestoreThread
 """
-OBJECTS = {
-    "True": True,
-    "False": False,
-    "Exception": Exception,
-    "Tensor": Tensor,
-    "float32": torch.float32,
-    "shape": "shape",
-    "dtype": "dtype",
-    "is_cpu": "is_cpu",
-    "requires_grad": "requires_grad",
-    "data_ptr": Tensor.data_ptr,
-    "is_contiguous": Tensor.is_contiguous,
-    "empty_like": torch.empty_like,
-    "is_grad_enabled": torch.is_grad_enabled,
-}
+OBJECTS = {"True": True, "False": False, "Exception": Exception, "Tensor": Tensor}
+OBJECTS |= {"float32": torch.float32}
+OBJECTS |= {name: name for name in ("shape", "dtype", "is_cpu", "requires_grad")}
+OBJECTS |= {"data_ptr": Tensor.data_ptr, "is_contiguous": Tensor.is_contiguous}
+OBJECTS |= {"empty_like": torch.empty_like, "is_grad_enabled": torch.is_grad_enabled}
 
 MAX_BATCHES = 1000  # sizes that a guard remembers; after that many the table is emptied
 
@@ -69,41 +59,27 @@ class GuardStruct(ctypes.Structure):
     ]
 
 
-class Condition(NamedTuple):
-    """What must still be true of a dict in which a module keeps its parts; see guard.c."""
-
-    text: str
-    dict: dict
-    key: str | None
-    object: Any = None
-    address: int | None = None
-    in_order: bool = False
-
-    def struct(self):
-        return ConditionStruct(
-            dict=id(self.dict),
-            key=None if self.key is None else id(self.key),
-            object=id(self.object) if self.address is None else None,
-            address=self.address,
-            in_order=self.in_order,
-        )
+def struct_of(condition):
+    """What guard.c is told of a condition."""
+    _, dict, key, object, address, in_order = condition
+    is_here = id(object) if address is None else None
+    return ConditionStruct(id(dict), None if key is None else id(key), is_here, address, in_order)
 
 
 class Guarded:
     """A compiled graph with a guard in front of it.
 
-    The guard asks of the network whether its parameters are at the recorded addresses and its
-    layers are the recorded ones; of each input whether the program can read it; and, where torch
-    keeps notes for gradients, whether a parameter requires one. If anything is not as expected,
-    `recompile` gets the call. `call` is the guarded program, `holds` asks the questions about the
-    network alone, and `text` lists all questions but the one about gradients.
+    The guard asks whether the network's parameters are at the recorded addresses and its layers
+    are the recorded ones; whether the program can read each input; and, where torch keeps notes for
+    gradients, whether a parameter requires one. If not, `recompile` gets the call. `call` is the
+    guarded program, `holds` asks about the network alone, and `text` lists all questions but the
+    one about gradients.
 
     Some changes it does not notice, because to ask for them would take too long at each call:
     a parameter that was made another view of its own memory (except for a transposed square
-    matrix), an input in order that is stored with the other sign (torch._neg_view), a module that
-    was given other dicts to keep its parts in, and anything else that Python would now decide in
-    another way. After share_memory(), freed memory may be used by another parameter, and the guard
-    cannot tell.
+    matrix), an input in order that is stored with the other sign (torch._neg_view), a module with
+    other dicts to keep its parts in, and what else Python would now decide in another way. After
+    share_memory(), freed memory may be used by another parameter, and the guard cannot tell.
     """
 
     def __init__(self, witness: Witness, compiled: Any, recompile: Callable):
@@ -116,7 +92,7 @@ class Guarded:
         inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]
         self.text = "\n".join([*inputs, *[condition.text for condition in asked]])
         as_returned = compiled.as_returned if graph.container else None
-        rows = (ConditionStruct * len(asked))(*[condition.struct() for condition in asked])
+        rows = (ConditionStruct * len(asked))(*map(struct_of, asked))
         guard = GuardStruct(
             call_forward=ctypes.cast(compiled.call_forward, c_void_p).value,
             parameters=addressof(compiled.table),
@@ -143,13 +119,7 @@ class Guarded:
         return [one.text.partition(":")[0] for one in tensors if one.dict[one.key].requires_grad]
 
     def expect(self, shapes: list[torch.Size]) -> None:
-        """Let the guard pass inputs of these shapes from now on.
-
-        A single number is never passed: torch calls it in order even where it is stored with the
-        other sign.
-        """
-        if any(shape.numel() == 1 for shape in shapes):
-            return
+        """Let the guard pass inputs of these shapes from now on."""
         n = self.compiled.batch(shapes)
         # one number in memory is enough: only shape and type are asked for
         number = torch.zeros((), dtype=torch.float32, device="cpu")
@@ -168,49 +138,17 @@ def forget_if_full(sizes):
 
 
 def conditions(witness, compiled):
-    """The conditions under which the compiled graph computes what the network would.
-
-    They describe the modules in the state in which they were recorded. Where something was
-    replaced since then, they do not hold.
-    """
     for node, tensor in zip(compiled.graph.parameters, compiled.parameters, strict=True):
         address, in_order = tensor.data_ptr(), transpose_has_same_shape(tensor)
-        for place in witness.places_of(node.value):
-            text = f"{place.name}: lies at {address:#x}" + ", in order" * in_order
-            yield Condition(text, place.dict, place.key, None, address, in_order)
-    for module, was in witness.modules.items():
-        name = was.name or type(module).__name__
-        if was.layers or not is_torchs_layer(module):
-            layers = ", ".join(module._modules) or "none"
-            yield Condition(f"{name}: has the layers {layers}", module._modules, None, was.layers)
-        if was.parameters is not None:
-            keys = ", ".join(module._parameters) or "none"
-            yield Condition(
-                f"{name}: has the parameters {keys}", module._parameters, None, was.parameters
-            )
-        for place, key in was.missing:
-            yield Condition(f"{name}: has no {key}", place, key)
-        if was.training is not None and reads_training(module):
-            text = f"{name}: training is {was.training}"
-            yield Condition(text, vars(module), "training", was.training)
+        for name, place, key in witness.places[id(node.value)]:
+            text = f"{name}: lies at {address:#x}" + ", in order" * in_order
+            yield Condition(text, place, key, None, address, in_order)
+    yield from witness.conditions
 
 
 def transpose_has_same_shape(tensor):
     """Whether two of its sizes are equal: then it can be transposed, and keep its shape."""
     return len(set(tensor.shape)) < tensor.dim()
-
-
-def is_torchs_layer(module):
-    """Whether it is a layer of torch's own, which has no layers in it."""
-    home = type(module).__module__
-    return home.startswith("torch.nn.modules.") and not home.endswith(".container")
-
-
-def reads_training(module):
-    """Whether a layer may compute something else in training. Most of torch's own cannot."""
-    code = getattr(type(module).forward, "__code__", None)
-    own = type(module).__module__.startswith("torch.nn.modules.")
-    return not own or code is None or "training" in code.co_names
 
 
 @cache

@@ -10,10 +10,7 @@ READABLE = "on the CPU, aligned, in order, without gradients"
 
 
 def is_readable(tensor: Tensor) -> bool:
-    """Whether the numbers of a float32 tensor are in memory, aligned, in order, with their sign.
-
-    The guard's is_readable, in guard.c, also asks for the type, and for gradients.
-    """
+    """Whether a float32 tensor is in memory, aligned, in order, with its sign; see also guard.c."""
     in_order = tensor.is_cpu and tensor.is_contiguous() and not tensor.is_neg()
     address = tensor.data_ptr() if in_order else None
     return in_order and address % 4 == 0 and (address != 0 or tensor.numel() == 0)

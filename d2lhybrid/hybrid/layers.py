@@ -53,23 +53,15 @@ def rms_norm(recorder, input, normalized_shape, weight=None, eps=None):
 
 
 def batch_norm(
-    recorder,
-    input,
-    running_mean,
-    running_var,
-    weight=None,
-    bias=None,
-    training=False,
-    momentum=0.1,
-    eps=1e-5,
+    recorder, input, mean, variance, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
 ):
     """torch.nn.functional.batch_norm of rows, by the mean and the variance that were kept."""
     if training:
         raise UnsupportedOperation("batch_norm in training (call .eval() on the network first)")
     if len(recorder.node_of(input).shape) != 2:
         raise UnsupportedOperation("batch_norm of other than rows")
-    spread = recorder.compute("rsqrt", recorder.compute("add", running_var, eps))
-    centred = recorder.compute("sub", input, running_mean)
+    spread = recorder.compute("rsqrt", recorder.compute("add", variance, eps))
+    centred = recorder.compute("sub", input, mean)
     return scaled(recorder, recorder.compute("mul", centred, spread), weight, bias)
 
 

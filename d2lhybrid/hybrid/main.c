@@ -5,7 +5,7 @@
    Time it:   ./net weights.bin 1000 < rows.txt
 
    It reads numbers, separated by blanks or line ends, INPUT_SIZE of them for each row of the
-   batch, and prints the results of each row on a line. With a number of calls, it computes the
+   batch, and prints the result of each row on a line. With a number of calls, it computes the
    batch that often, and prints the mean time of a call instead, in seconds of processor time.
    Errors go to standard error, with exit status 1. */
 
@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static void fail(const char *message, ...)
 {
@@ -76,8 +74,8 @@ static float *read_numbers(size_t *count)
 
 int main(int argc, char **argv)
 {
-    static const size_t starts[] = PARAMETER_STARTS, sizes[] = OUTPUT_SIZES, shown[] = SHOWN;
-    enum { STARTS = LENGTH(starts), OUTPUTS = LENGTH(sizes) };
+    static const size_t starts[] = PARAMETER_STARTS;
+    enum { STARTS = sizeof starts / sizeof *starts };
 
     char *rest = "";
     const long calls = argc == 3 ? strtol(argv[2], &rest, 10) : 1;
@@ -97,31 +95,24 @@ int main(int argc, char **argv)
     const size_t n = count / INPUT_SIZE;
     if (count % INPUT_SIZE != 0)
         fail("the input has %zu numbers, and a row has %zu", count, (size_t)INPUT_SIZE);
-    if (ONE_ROW && n != 1)
-        fail("the input has %zu rows, and this network takes one", n);
-    float *y[OUTPUTS];
-    for (size_t k = 0; k < OUTPUTS; k++)
-        y[k] = room(NULL, n * sizes[k]);
+    float *y = room(NULL, n * OUTPUT_SIZE);
 
     const clock_t begin = clock();
     for (long i = 0; i < calls; i++)
-        if (FORWARD((ptrdiff_t)n, x, y, parameters) != 0)
+        if (forward((ptrdiff_t)n, x, y, parameters) != 0)
             fail("there is no memory for a batch of %zu rows", n);
     const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
 
     if (argc == 3)
         printf("%.9g\n", seconds / (double)calls);
     for (size_t row = 0; argc == 2 && row < n; row++) {
-        const char *blank = "";
-        for (size_t k = 0; k < LENGTH(shown); k++)
-            for (size_t i = 0; i < sizes[shown[k]]; i++, blank = " ")
-                printf("%s%.9g", blank, y[shown[k]][row * sizes[shown[k]] + i]);
+        for (size_t i = 0; i < OUTPUT_SIZE; i++)
+            printf("%s%.9g", i ? " " : "", y[row * OUTPUT_SIZE + i]);
         putchar('\n');
     }
     if (fflush(stdout) != 0 || ferror(stdout))
         fail("the results cannot be written: %s", strerror(errno));
-    for (size_t k = 0; k < OUTPUTS; k++)
-        free(y[k]);
+    free(y);
     free(x);
     free(memory);
     return 0;

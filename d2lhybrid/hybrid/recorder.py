@@ -28,7 +28,6 @@ from torch.overrides import TorchFunctionMode
 from .graph import Graph, Node, plain_number
 from .layers import LAYERS
 from .operations import BATCH, OPERATIONS, UnsupportedOperation
-from .witness import variables
 
 # Files whose lines are not the user's program.
 NOT_THE_USERS = tuple(str(Path(file).parent) + os.sep for file in (__file__, torch.__file__))
@@ -56,12 +55,9 @@ def trace(function: Callable, *examples: torch.Tensor | Real) -> Graph:
 
     Args:
         function: A function, a module, or any other object that can be called.
-        examples: An example of each argument: a number, or a tensor of a floating-point type. Of
-            a tensor its type and shape matter, of a number nothing. The first size of a tensor
-            with two dimensions or more is the batch, and may differ from call to call.
-
-    Returns:
-        The recording, a `Graph`.
+        examples: One for each argument: a number, or a tensor of floats. Of a tensor its type and
+            shape matter, of a number nothing. The first size of a tensor with two dimensions or
+            more is the batch, and may differ from call to call.
 
     Raises:
         RecordingError: The function asks a symbol for something that only a value has (such as `if
@@ -76,25 +72,17 @@ def trace(function: Callable, *examples: torch.Tensor | Real) -> Graph:
 
 
 def record_nodes(function, inputs):
-    """As `trace`, with nodes in place of examples.
-
-    A number, or a node 'batch', is handed to the function, and is no input of the graph.
-    """
+    """As `trace`, with nodes in place of examples; numbers, and a 'batch', are no inputs."""
     recorder = Recorder(tensor_names(function))
     with recorder:
-        result = function(
-            *[Symbol(value, recorder) if isinstance(value, Node) else value for value in inputs]
-        )
+        result = function(*[Symbol(x, recorder) if isinstance(x, Node) else x for x in inputs])
     if recorder.refusal:  # the program caught it and went on in another way
         raise recorder.refusal
-    if issubclass(type(result), dict):
-        raise RecordingError("the program returns a dict; use a tuple")
     # not isinstance: that asks a symbol for its __class__, which is refused
-    container = type(result) if issubclass(type(result), (tuple, list)) else None
-    if container not in (None, tuple, list):
-        raise RecordingError(f"the program returns a {container.__name__}; use a tuple")
-    if container and not result:
-        raise RecordingError(f"the program returns an empty {container.__name__}; return a value")
+    container = type(result) if issubclass(type(result), (tuple, list, dict)) else None
+    if container not in (None, tuple, list) or (container and not result):
+        what = f"a {container.__name__} of {len(result)}"
+        raise RecordingError(f"the program returns {what}; return a value, or use a tuple")
     outputs = tuple(map(recorder.node_of, result if container else [result]))
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "program"  # a lambda is called <lambda>
@@ -114,17 +102,15 @@ def argument_names(function, count):
 
 
 def tensor_names(function):
-    """id of a tensor -> its name in the module or the function."""
-    named = [(name, value) for name, _, value in variables(function)]
-    roots = [function, getattr(function, "__self__", None), *[value for _, value in named]]
-    for root in roots:
-        if issubclass(type(root), torch.nn.Module):
-            named += [*root.named_buffers(), *root.named_parameters()]
-    return {id(value): name for name, value in named if issubclass(type(value), torch.Tensor)}
+    """id of a tensor -> its name in the module that is called, or of which a method is."""
+    module = getattr(function, "__self__", function)
+    if not isinstance(module, torch.nn.Module):
+        return {}
+    named = [*module.named_buffers(), *module.named_parameters()]
+    return {id(value): name for name, value in named}
 
 
 def input_node(name, example):
-    """The input node for an example."""
     if isinstance(example, Real):
         return Node("input", name=name)
     if not isinstance(example, torch.Tensor) or not example.is_floating_point():
@@ -206,7 +192,12 @@ class Recorder(TorchFunctionMode):
             op, order = REVERSED[op], -1
         op = SYNONYMS.get(op, op)
         if op in LAYERS:
-            return self.add_layer(op, args, kwargs)
+            if kwargs.pop("inplace", False):
+                raise changes_a_tensor(f"{op}_")
+            try:
+                return LAYERS[op](self, *args, **kwargs)
+            except UnsupportedOperation as error:
+                raise unsupported(str(error)) from None
         operands = OPERATIONS[op].operands if op in OPERATIONS else ("input",)
         names = [*operands, *OPTIONS.get(op, [])]
         given = dict(zip(names, args, strict=False)) | kwargs
@@ -226,15 +217,6 @@ class Recorder(TorchFunctionMode):
         if given or len(args) > len(names) or missing > OPERATIONS[op].optional:
             raise unsupported(f"{op} with {', '.join(given) or f'{len(args)} argument(s)'}")
         return self.add(op, tuple(map(self.node_of, values[::order])))
-
-    def add_layer(self, name, args, kwargs):
-        """Add the operations of which a layer is made. Returns the symbol of its result."""
-        if kwargs.pop("inplace", False):
-            raise changes_a_tensor(f"{name}_")
-        try:
-            return LAYERS[name](self, *args, **kwargs)
-        except UnsupportedOperation as error:
-            raise unsupported(str(error)) from None
 
     def compute(self, op, *values, over=None):
         """Add a node, from values of any kind; `over` must be the size of the last axis alone."""
@@ -334,17 +316,6 @@ def refusing(question, advice):
     return method
 
 
-def with_named_methods(symbol):
-    """A class decorator: adds a method for each of the names above."""
-    methods = {name: recording(name) for name in RECORDED | IN_PLACE - {"__set__"}}
-    for question, names in QUESTIONS.items():
-        methods |= dict.fromkeys(names, refusing(*question))
-    for name, method in methods.items():
-        setattr(symbol, name, method)
-    return symbol
-
-
-@with_named_methods
 class Symbol:
     """Stands for a value that is not there yet. Computing with it adds to the recording."""
 
@@ -404,11 +375,17 @@ class Symbol:
         return object.__hash__(self) if self.node.shape is not None else self._asked_to_hash()
 
 
+for name in RECORDED | IN_PLACE - {"__set__"}:
+    setattr(Symbol, name, recording(name))
+for question, names in QUESTIONS.items():
+    for name in names:
+        setattr(Symbol, name, refusing(*question))
+
+
 # Refusals -----------------------------------------------------------------------------------
 
 
 def refused(what):
-    """The error for a line of the user's program that does what no recording can hold."""
     return refusal(RecordingError, f"{users_line()} {what}")
 
 

@@ -7,7 +7,7 @@ import networkx
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-from ..text.dataflow import HasFlow, data_flow
+from ..text.dataflow import data_flow
 from .colours import BLUE, BLUE_BOX, GREY, ORANGE_BOX
 from .style import TITLE, joined, new_axes, with_alt, write
 
@@ -16,7 +16,7 @@ BOX_OF = {  # a node's kind -> its box
     "operation": dict(boxstyle="round,pad=0.4", **BLUE_BOX),
 }
 IN_ORDER = "from left to right, with an arrow from each to the next"
-Drawable = str | Callable | HasFlow | networkx.DiGraph
+Drawable = str | Callable | networkx.DiGraph
 
 
 def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Axes:

@@ -13,23 +13,19 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable
-from typing import Protocol
 
 import networkx
 
-from .program import straight_line
+from .program import refuse, straight_line
 
 SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+CAN_BE_FOLLOWED = (
+    "only assignments to a name, `return`, calls with positional arguments, + - *, and names that "
+    "have a value"
+)
 
 
-class HasFlow(Protocol):
-    """Anything that gives its own data flow, such as a `Graph`."""
-
-    def flow(self) -> networkx.DiGraph:
-        """The data flow, in the form in which `data_flow` returns it."""
-
-
-def data_flow(program: str | Callable | HasFlow) -> networkx.DiGraph:
+def data_flow(program: str | Callable) -> networkx.DiGraph:
     """Who feeds whom in a program's text, in a function, or in what has a method `flow()`.
 
     From a text it reads the main part; its numbers are the inputs. From a function it reads the
@@ -95,7 +91,7 @@ class _Walk:
             case ast.Delete():
                 pass  # computes nothing
             case _:
-                _refuse(statement)
+                refuse(statement, CAN_BE_FOLLOWED, "follow")
 
     def node_for(self, expression):
         """The node that holds an expression's value; what it is computed from is added first."""
@@ -111,13 +107,5 @@ class _Walk:
             case ast.Call(func=ast.Name(id=label), args=operands, keywords=[]):
                 pass
             case _:
-                _refuse(expression)
+                refuse(expression, CAN_BE_FOLLOWED, "follow")
         return self.add_node(label, "operation", [self.node_for(operand) for operand in operands])
-
-
-def _refuse(node):
-    first_line = ast.unparse(node).splitlines()[0]
-    raise ValueError(
-        f"line {node.lineno}: cannot follow `{first_line}`, only assignments to a name, `return`, "
-        "calls with positional arguments, + - *, and names that have a value"
-    )

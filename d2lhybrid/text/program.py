@@ -71,7 +71,7 @@ def straight_line(text: str) -> list[ast.stmt]:
     ValueError, with the line, for any other program; SyntaxError for what is no Python.
     """
     statements = ast.parse(text).body
-    _check_statements(statements, arity={}, values=set(), inside_function=False)
+    _check_statements(statements, {}, inside_function=False)
     return statements
 
 
@@ -83,10 +83,7 @@ def as_text(statements: list[ast.stmt]) -> str:
 
 
 def names_in(statement: ast.stmt) -> list[str]:
-    """The variables that a statement of the main program mentions, each once.
-
-    Without the functions that it calls; a definition mentions no variable.
-    """
+    """The variables that a statement of the main program mentions, each once."""
     if isinstance(statement, ast.FunctionDef):
         return []
     nodes = list(ast.walk(statement))
@@ -95,72 +92,67 @@ def names_in(statement: ast.stmt) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _check_statements(statements, arity, values, inside_function):
-    """Refuse what `straight_line` does not admit.
-
-    `arity` maps the functions defined so far to the number of their parameters, `values` holds
-    the names that have a value; both grow on the way.
-    """
-    used = set(values)  # a name may not get a second value, not even after `del`
+def _check_statements(statements, meaning, inside_function):
+    # meaning: name -> "value", "deleted", or how many parameters a function has
     for statement in statements:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                _check_expression(value, arity, values)
-                if name in used or name in arity:
-                    _refuse(statement, f"{name!r} has a value already")
-                used.add(name)
-                values.add(name)
+                _check_expressions([value], meaning)
+                if name in meaning:  # not even after `del`
+                    refuse(statement, f"{name!r} has a value already")
+                meaning[name] = "value"
             case ast.FunctionDef(name=name, body=[*body, ast.Return(value=ast.expr() as result)]):
-                if inside_function or name in used or name in arity:
-                    _refuse(statement, "a function is defined once, in the main program")
+                if inside_function or name in meaning:
+                    refuse(statement, "a function is defined once, in the main program")
                 parameters = [parameter.arg for parameter in statement.args.args]
                 if ast.unparse(statement.args) != ", ".join(parameters) or statement.decorator_list:
-                    _refuse(statement, "only plain parameters can be inlined")
-                local = set(parameters)
-                if len(local) < len(parameters) or local & arity.keys():
-                    _refuse(statement, "each parameter needs a name that nothing else has")
-                _check_statements(body, arity, local, inside_function=True)
-                _check_expression(result, arity, local)
-                arity[name] = len(parameters)
+                    refuse(statement, "only plain parameters can be inlined")
+                functions = {one: of for one, of in meaning.items() if type(of) is int}
+                local = functions | dict.fromkeys(parameters, "value")
+                if len(local) < len(functions) + len(parameters):
+                    refuse(statement, "each parameter needs a name that nothing else has")
+                _check_statements(body, local, inside_function=True)
+                _check_expressions([result], local)
+                meaning[name] = len(parameters)
             case ast.Delete(targets=targets) if not inside_function:
                 for target in targets:
-                    _check_expression(target, arity, values)
-                    values.remove(target.id)
+                    _check_expressions([target], meaning)
+                    meaning[target.id] = "deleted"
             case ast.Expr(
                 value=ast.Call(func=ast.Name(id="print"), args=arguments, keywords=[])
-            ) if not inside_function and "print" not in arity and "print" not in used:
-                for argument in arguments:
-                    _check_expression(argument, arity, values)
+            ) if not inside_function and "print" not in meaning:
+                _check_expressions(arguments, meaning)
             case ast.Expr(value=ast.Call()):
-                _refuse(statement, "only print(...) is known to leave our names alone")
+                refuse(statement, "only print(...) is known to leave our names alone")
             case _:
-                _refuse(statement, "only definitions, assignments, `del` and print(...)")
+                refuse(statement, "only definitions, assignments, `del` and print(...)")
 
 
-def _check_expression(expression, arity, values):
-    match expression:
-        case ast.Constant(value=value) if type(value) is int:
-            pass
-        case ast.Name(id=name):
-            if name not in values:
-                _refuse(expression, f"{name!r} has no value here")
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            _check_expression(operand, arity, values)
-        case ast.BinOp(op=op, left=left, right=right) if type(op) in OPERATORS:
-            _check_expression(left, arity, values)
-            _check_expression(right, arity, values)
-        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in arity:
-            if len(arguments) != arity[name]:
-                _refuse(expression, f"{name!r} takes {arity[name]} arguments")
-            for argument in arguments:
-                _check_expression(argument, arity, values)
-        case _:
-            _refuse(expression, "only whole numbers, names, + - * and functions defined above")
+def _check_expressions(expressions, meaning):
+    for expression in expressions:
+        match expression:
+            case ast.Constant(value=value) if type(value) is int:
+                pass
+            case ast.Name(id=name):
+                if meaning.get(name) != "value":
+                    refuse(expression, f"{name!r} has no value here")
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                _check_expressions([operand], meaning)
+            case ast.BinOp(op=op, left=left, right=right) if type(op) in OPERATORS:
+                _check_expressions([left, right], meaning)
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if (
+                type(meaning.get(name)) is int
+            ):
+                if len(arguments) != meaning[name]:
+                    refuse(expression, f"{name!r} takes {meaning[name]} arguments")
+                _check_expressions(arguments, meaning)
+            case _:
+                refuse(expression, "only whole numbers, names, + - * and functions defined above")
 
 
-def _refuse(node, reason):
+def refuse(node, reason, verb="rewrite"):
     first_line = ast.unparse(node).splitlines()[0]
-    raise ValueError(f"line {node.lineno}: cannot rewrite `{first_line}`: {reason}")
+    raise ValueError(f"line {node.lineno}: cannot {verb} `{first_line}`: {reason}")
 
 
 # The steps ----------------------------------------------------------------------------------
@@ -206,10 +198,7 @@ class Inliner(ast.NodeTransformer):
 
 
 def inline(text: str) -> str:
-    """Put each function's body where the function is called; then no definition is needed.
-
-    A function that assigns to names and is called twice would give them two values: refused.
-    """
+    """Put each function's body where the function is called; then no definition is needed."""
     statements = straight_line(text)
     definitions = [s for s in statements if isinstance(s, ast.FunctionDef)]
     inliner = Inliner({function.name: function for function in definitions})

@@ -19,7 +19,7 @@ from d2lhybrid.hybrid import guard
 from d2lhybrid.hybrid.codegen import c_source
 from d2lhybrid.hybrid.codegen.c import c_entry
 from d2lhybrid.hybrid.compiler import CompiledGraph
-from d2lhybrid.hybrid.graph import UnsupportedOperation
+from d2lhybrid.hybrid.operations import UnsupportedOperation
 from d2lhybrid.hybrid.passes import optimise
 from d2lhybrid.toolchain import find_compiler
 
@@ -49,10 +49,10 @@ NOT_IN_C = [
 ]
 
 
-@pytest.mark.parametrize(("function", "examples", "reason"), NOT_IN_C)
-def test_what_c_does_not_have(function, examples, reason):
-    with pytest.raises(UnsupportedOperation, match=reason):
-        c_source(trace(function, *examples))
+def test_what_c_does_not_have():
+    for function, examples, reason in NOT_IN_C:
+        with pytest.raises(UnsupportedOperation, match=reason):
+            c_source(trace(function, *examples))
 
 
 NUMBERS = [0, -0.0, 1, True, 0.1, 1 / 3, -2.5, 1e-38, 1e-40, 1e-45, 1e-50, -1e-320, 3e38]

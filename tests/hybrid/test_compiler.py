@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from hybrid_helpers import (
     REPLACE_PARAMETER,
+    Keeping,
     TwoInputs,
     assert_agrees,
     call_or_error,
@@ -20,14 +21,14 @@ from random_programs import assert_close, check_program
 from torch import nn
 
 from d2lhybrid import get_net, hybridize
-from d2lhybrid.hybrid.graph import UnsupportedOperation
+from d2lhybrid.hybrid.operations import UnsupportedOperation
 from d2lhybrid.hybrid.recorder import RecordingError
 
 NAN, INF = float("nan"), float("inf")
 
 
 def test_random_programs_agree_with_torch():
-    for seed in range(30):
+    for seed in range(15):
         check_program(seed)
 
 
@@ -58,16 +59,16 @@ EXACT = [
 ]
 
 
-@pytest.mark.parametrize("function", EXACT)
-def test_elementary_arithmetic_is_exact(function):
-    some = torch.tensor([*DENORMALS, NAN, INF, -INF, 3e38, -3e38, 0.1, 1 / 3, -7.7])
-    x = torch.cat([some, torch.linspace(-3, 3, 1001)])
-    ours, torchs = hybridize(function, x)(x), function(x)
-    assert torch.equal(ours.isnan(), torchs.isnan())
-    number = ~torchs.isnan()
-    assert torch.equal(ours[number], torchs[number])
-    # 1 / 0.0 and 1 / -0.0 are different, 0.0 and -0.0 are equal
-    assert torch.equal(1 / ours[number & (x != 0)], 1 / torchs[number & (x != 0)])
+def test_elementary_arithmetic_is_exact():
+    for function in EXACT:
+        some = torch.tensor([*DENORMALS, NAN, INF, -INF, 3e38, -3e38, 0.1, 1 / 3, -7.7])
+        x = torch.cat([some, torch.linspace(-3, 3, 1001)])
+        ours, torchs = hybridize(function, x)(x), function(x)
+        assert torch.equal(ours.isnan(), torchs.isnan())
+        number = ~torchs.isnan()
+        assert torch.equal(ours[number], torchs[number])
+        # 1 / 0.0 and 1 / -0.0 are different, 0.0 and -0.0 are equal
+        assert torch.equal(1 / ours[number & (x != 0)], 1 / torchs[number & (x != 0)])
 
 
 EXTREMES = [-INF, -1e30, -120, -104, -88.8, -87.4, -20, -9.1, -1e-4, -1e-40, -0.0]
@@ -145,15 +146,14 @@ def test_a_number_of_no_axes():
 def test_many_values_at_once_find_their_places():
     """Values of several sizes, with and without a batch, that live side by side."""
 
-    w, v = torch.randn(6, 4), torch.randn(3, 6)
-
-    def function(x, y):
+    def values(x, y, w, v):
         a, b = F.linear(x, w), F.linear(y, w)
         c, d = F.linear(torch.tanh(a), v), F.linear(torch.exp(b), v)
         e = F.linear(a * b - 1, v)
         return torch.relu(c + d) * e, F.linear(b, v) + e, d
 
     x, y = torch.randn(5, 4), torch.randn(4)
+    function = Keeping(values, w=torch.randn(6, 4), v=torch.randn(3, 6))
     fast = hybridize(function, x, y)
     for batch in (1, 5, 0, 11):
         x, y = torch.randn(batch, 4), torch.randn(4)
@@ -194,10 +194,10 @@ def leaky(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x > 0, x, x * 0.1)
 
 
-@pytest.mark.parametrize("function", ASKED_IN_VAIN)
-def test_what_would_be_decided_otherwise_is_refused(x, function):
-    with pytest.raises((RecordingError, UnsupportedOperation)):
-        hybridize(function, x)
+def test_what_would_be_decided_otherwise_is_refused(x):
+    for function in ASKED_IN_VAIN:
+        with pytest.raises((RecordingError, UnsupportedOperation)):
+            hybridize(function, x)
 
 
 def test_the_error_for_a_recording_that_differs(x):
@@ -223,10 +223,10 @@ LOOKED_AT += ["(1 if alpha else 0)", "(2.0 in alpha)", "range(3)[alpha.int()]"]
 LOOKED_AT += ["alpha.__array__()", "torch.equal(alpha, alpha)", "torch.allclose(alpha, alpha)"]
 
 
-@pytest.mark.parametrize("expression", LOOKED_AT)
-def test_values_that_python_looks_at_are_refused(x, expression):
-    with pytest.raises(RecordingError, match="looks at the values of a tensor"):
-        hybridize(Alpha(f"x * {expression}"), x)
+def test_values_that_python_looks_at_are_refused(x):
+    for expression in LOOKED_AT:
+        with pytest.raises(RecordingError, match="looks at the values of a tensor"):
+            hybridize(Alpha(f"x * {expression}"), x)
 
 
 def caught(x):
@@ -356,19 +356,14 @@ def test_transformations_of_torch_are_not_fooled(net, x):
             assert isinstance(ours, Exception) or torch.allclose(ours, torchs)
 
 
-def test_a_hybrid_net_has_no_other_attributes(net, x):
-    with pytest.raises(AttributeError, match="no attribute 'grpah'"):
-        _ = hybridize(net, x).grpah
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory")
 def test_without_memory_for_the_batch(x):
     resource = pytest.importorskip("resource")
-    wide, back = torch.ones(1 << 18, 1), torch.ones(1, 1 << 18)
-
-    def function(x):
-        return F.linear(F.linear(x, wide), back)
-
+    function = Keeping(
+        lambda x, wide, back: F.linear(F.linear(x, wide), back),
+        wide=torch.ones(1 << 18, 1),
+        back=torch.ones(1, 1 << 18),
+    )
     fast = hybridize(function, torch.ones(1, 1))
     twice = hybridize(lambda x: (function(x), function(x + 1)), torch.ones(1, 1))
     assert fast(torch.ones(2, 1)).tolist() == [[1 << 18]] * 2
@@ -396,7 +391,7 @@ def test_what_cannot_be_compiled_is_told_where_to_go():
             hybridize(net, torch.ones(2, 3, 4))
         (note,) = caught.value.__notes__
         assert 'torch.compile(net, backend="d2lhybrid")' in note
-    with pytest.raises(RecordingError, match="returns a dict; use a tuple"):
+    with pytest.raises(RecordingError, match="returns a dict of 1; return a value, or use a tuple"):
         hybridize(nets[0], X)
     with pytest.raises(TypeError, match=r"not what torch\.compile has made of it"):
         hybridize(torch.compile(nn.Linear(4, 4)), X)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from hybrid_helpers import fancy_func
+from hybrid_helpers import Keeping, fancy_func
 from torch import nn
 
 from d2lhybrid import trace
@@ -38,43 +38,31 @@ def test_a_bound_result():
     assert trace(lambda a, b: (a, b), 1, 2).bind(a=5)(6) == (5, 6)
 
 
-@pytest.mark.parametrize("names", [["x"], ["a", "x"], ["x", "y"], ["v1"]])
-def test_binding_what_is_no_input(names):
-    unknown = ", ".join(name for name in names if name != "a")
-    with pytest.raises(TypeError, match=f"fancy_func has no input {unknown}"):
-        trace(fancy_func, 1, 2, 3, 4).bind(**dict.fromkeys(names, 1))
-
-
-@pytest.mark.parametrize("value", [torch.ones(4), torch.tensor(2.0), "2", None])
-def test_binding_a_number_to_what_is_none(value):
-    with pytest.raises(TypeError, match="a is a number, and cannot be bound to "):
-        trace(fancy_func, 1, 2, 3, 4).bind(a=value)
-
-
-def test_a_tensor_cannot_be_bound():
-    graph = trace(lambda x, y: x * y, torch.ones(3, 4), torch.ones(4))
-    for name, kind in [("x", r"n, 4"), ("y", "4")]:
-        with pytest.raises(TypeError, match=rf"{name} is a float32\[{kind}\], and cannot be bound"):
-            graph.bind(**{name: 2})
+def test_only_numbers_can_be_bound_and_by_their_name():
+    for names in (["x"], ["a", "x"], ["x", "y"], ["v1"]):
+        unknown = ", ".join(name for name in names if name != "a")
+        with pytest.raises(TypeError, match=f"fancy_func has no number {unknown}"):
+            trace(fancy_func, 1, 2, 3, 4).bind(**dict.fromkeys(names, 1))
+    with pytest.raises(TypeError, match="has no number x, y"):
+        trace(lambda x, y: x * y, torch.ones(3, 4), torch.ones(4)).bind(x=1, y=2)
 
 
 # Facts --------------------------------------------------------------------------------------
 
-W, SCALE = torch.eye(4), torch.full((4,), 2.0)
 
-
-def several(x, y):
+def several(x, W, SCALE):
     hidden = torch.relu(F.linear(x, W))
     result = hidden * SCALE
     return result, x, result, hidden, SCALE
 
 
 def test_a_graph_lists_its_parameters_and_results():
-    graph = trace(several, torch.ones(2, 4), torch.ones(4))
+    net = Keeping(several, W=torch.eye(4), SCALE=torch.full((4,), 2.0))
+    graph = trace(net, torch.ones(2, 4))
     assert [graph.names[node] for node in graph.parameters] == ["W", "SCALE"]
-    assert [graph.names[node] for node in graph.results] == ["v3", "x", "v2", "SCALE"]
+    assert [graph.names[node] for node in graph.results] == ["v3", "x1", "v2", "SCALE"]
     copies = {graph.names[node]: name for node, name in graph.copies.items()}
-    assert copies == {"x": "x_copy", "SCALE": "SCALE_copy"}
+    assert copies == {"x1": "x1_copy", "SCALE": "SCALE_copy"}
 
 
 def test_a_copy_has_a_name_of_its_own():

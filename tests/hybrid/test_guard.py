@@ -8,7 +8,7 @@ import threading
 import pytest
 import torch
 import torch.nn.functional as F
-from hybrid_helpers import Everything, assert_agrees
+from hybrid_helpers import Everything, Keeping, assert_agrees
 from torch._subclasses import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
@@ -123,15 +123,13 @@ def timeouts():
 
 
 def test_an_interruption_while_the_program_runs(timeouts):
-    weight = torch.randn(512, 512)
-
-    def function(x):
+    def function(x, weight):
         for _ in range(5):
             x = F.linear(x, weight)
         return x, x + 1
 
     x = torch.ones(2000, 512)
-    fast = hybridize(function, x)
+    fast = hybridize(Keeping(function, weight=torch.randn(512, 512)), x)
     fast(x)
     interruption = threading.Timer(0.01, _thread.interrupt_main)
 

@@ -120,9 +120,9 @@ FOLDS = [  # function, what a is bound to, the equations that are left
 ]
 
 
-@pytest.mark.parametrize(("function", "a", "left"), FOLDS)
-def test_folding(function, a, left):
-    assert equations(drop_unused(fold_constants(one(function, a=a)))) == left
+def test_folding():
+    for function, a, left in FOLDS:
+        assert equations(drop_unused(fold_constants(one(function, a=a)))) == left
 
 
 def test_what_fails_is_left_to_fail_at_run_time():
@@ -164,11 +164,11 @@ SHARED = [  # function of a and b, how many operations are left
 ]
 
 
-@pytest.mark.parametrize(("function", "left"), SHARED)
-def test_sharing(function, left):
-    graph = share_common(one(function))
-    assert len([node for node in graph.nodes if node.is_operation]) == left
-    assert repr(graph(2, 3)) == repr(function(2, 3))
+def test_sharing():
+    for function, left in SHARED:
+        graph = share_common(one(function))
+        assert len([node for node in graph.nodes if node.is_operation]) == left
+        assert repr(graph(2, 3)) == repr(function(2, 3))
 
 
 def test_sharing_makes_a_product_of_zeros_right():
@@ -260,19 +260,19 @@ FUSED = [  # function of x and y, the equations that store something
     (lambda x, y: (x + y) * (x - y), ["v3 = mul(add(x, y), sub(x, y))"]),
     (
         lambda x, y: F.linear(x, W, B) + F.linear(y, W, B),
-        ["v2 = linear(y, W, B)", "v3 = add(linear(x, W, B), v2)"],
+        ["v4 = linear(y, v1, v2)", "v5 = add(linear(x, v1, v2), v4)"],
     ),
-    (lambda x, y: F.linear(torch.relu(x), W), ["v1 = relu(x)", "v2 = linear(v1, W)"]),
+    (lambda x, y: F.linear(torch.relu(x), W), ["v1 = relu(x)", "v3 = linear(v1, v2)"]),
     (lambda x, y: [z := x + y, z * y], ["v1 = add(x, y)", "v2 = mul(v1, y)"]),
     (lambda x, y: (z := torch.exp(x)) * z, ["v1 = exp(x)", "v2 = mul(v1, v1)"]),
     (lambda x, y: (z := -x) + y * z, ["v1 = neg(x)", "v3 = add(v1, mul(y, v1))"]),
 ]
 
 
-@pytest.mark.parametrize(("function", "expected"), FUSED)
-def test_fusing(function, expected):
-    lines = [line.split(": float32[n, 4]") for line in equations(fuse(trace(function, X, X)))]
-    assert ["".join(line) for line in lines if len(line) == 2] == expected
+def test_fusing():
+    for function, expected in FUSED:
+        lines = [line.split(": float32[n, 4]") for line in equations(fuse(trace(function, X, X)))]
+        assert ["".join(line) for line in lines if len(line) == 2] == expected
 
 
 def test_what_is_stretched_is_not_computed_again_for_each_number():

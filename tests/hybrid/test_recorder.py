@@ -78,13 +78,13 @@ AGREE = [
 ]
 
 
-@pytest.mark.parametrize("expression", AGREE)
-def test_the_graph_computes_what_the_function_does(expression):
-    function = computing(expression)
-    with torch.no_grad():
-        graph = trace(function, X, Y)
-        assert torch.equal(graph(X, Y), function(X, Y))
-        assert torch.equal(graph(X[:1] + 1, Y[:1]), function(X[:1] + 1, Y[:1]))
+def test_the_graph_computes_what_the_function_does():
+    for expression in AGREE:
+        function = computing(expression)
+        with torch.no_grad():
+            graph = trace(function, X, Y)
+            assert torch.equal(graph(X, Y), function(X, Y)), expression
+            assert torch.equal(graph(X[:1] + 1, Y[:1]), function(X[:1] + 1, Y[:1]))
 
 
 def test_fancy_func_in_full():
@@ -225,10 +225,10 @@ def test_a_bound_method_a_builtin_and_an_object():
 SHAPES = [((), ()), ((4,), (4,)), ((3, 4), ("n", 4)), ((2, 3, 4), ("n", 3, 4)), ((0, 4), ("n", 4))]
 
 
-@pytest.mark.parametrize(("given", "recorded"), SHAPES)
-def test_the_first_size_of_several_is_the_batch(given, recorded):
-    graph = trace(torch.tanh, torch.ones(given))
-    assert graph.inputs[0].shape == graph.outputs[0].shape == recorded
+def test_the_first_size_of_several_is_the_batch():
+    for given, recorded in SHAPES:
+        graph = trace(torch.tanh, torch.ones(given))
+        assert graph.inputs[0].shape == graph.outputs[0].shape == recorded
 
 
 def test_types():

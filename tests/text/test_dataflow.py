@@ -131,10 +131,10 @@ REFUSED = [  # function, the line and the words in the error
 ]
 
 
-@pytest.mark.parametrize(("function", "reason"), REFUSED)
-def test_data_flow_refuses_what_it_cannot_follow(function, reason):
-    with pytest.raises(ValueError, match=reason):
-        data_flow(function)
+def test_data_flow_refuses_what_it_cannot_follow():
+    for function, reason in REFUSED:
+        with pytest.raises(ValueError, match=reason):
+            data_flow(function)
 
 
 def test_data_flow_refuses_a_test_of_its_own():
@@ -142,7 +142,7 @@ def test_data_flow_refuses_a_test_of_its_own():
         data_flow(test_data_flow_of_a_text)
 
 
-@pytest.mark.parametrize("program", [lambda a: a + a, networkx.DiGraph, 3])
-def test_data_flow_refuses_what_is_no_single_function(program):
-    with pytest.raises(TypeError, match=r"a function defined by `def`.*, got "):
-        data_flow(program)
+def test_data_flow_refuses_what_is_no_single_function():
+    for program in [lambda a: a + a, networkx.DiGraph, 3]:
+        with pytest.raises(TypeError, match=r"a function defined by `def`.*, got "):
+            data_flow(program)

@@ -19,7 +19,7 @@ Explained in notebook 12; Inductor, the compiler behind torch.compile, writes C+
 
 import math
 from ctypes import c_float
-from math import prod
+from dataclasses import replace
 
 import torch
 
@@ -34,9 +34,8 @@ PRELUDE = read_c_file(__file__, "prelude.c")
 def c_source(graph: Graph) -> str:
     """The graph as the text of a C99 function `forward`, for any batch size.
 
-    It takes the batch size, the inputs, the results and the parameters; it returns 1 where there
-    is no memory, and else 0. UnsupportedOperation for types other than float32, and for
-    arithmetic of numbers alone.
+    It takes batch size, inputs, results and parameters; it returns 1 where there is no memory, and
+    else 0. UnsupportedOperation for types other than float32, and arithmetic of numbers alone.
     """
     check_types(graph)
     head, starts = [], {}
@@ -86,14 +85,10 @@ def c_signature(graph):
 
 
 def c_entry(graph):
-    """A second C function, `call_forward`, which takes the same arguments for all graphs.
-
-    The inputs and results are a list of addresses.
-    """
-    count = len(graph.inputs) + len(graph.results)
-    tensors = ", ".join(f"tensors[{i}]" for i in range(count))
+    """A second C function, `call_forward`, which gets the inputs and results as a list."""
+    tensors = [f"tensors[{i}]" for i in range(len(graph.inputs) + len(graph.results))]
     arguments = "ptrdiff_t n, void *const *tensors, const float *const *parameters"
-    call = f"forward(n, {tensors}, parameters)"
+    call = f"forward(n, {', '.join(tensors)}, parameters)"
     return f"\nint call_forward({arguments})\n{{\n    return {call};\n}}\n"
 
 
@@ -133,7 +128,7 @@ def kernel_lines(graph, kernel):
 def rows_statement(graph, node, stored):
     """The statement with which an operation that is not elementwise computes rows of `stored`."""
     *sizes, m = node.shape
-    per_row, fixed = (prod(sizes[1:]), 0) if BATCH in sizes else (0, prod(sizes))
+    per_row, fixed = replace(node, shape=tuple(sizes)).size
     first, *others = [graph.names.get(source) or literal(source) for source in node.inputs]
     n, k, out = amount(per_row, fixed), node.inputs[0].shape[-1], graph.names[stored]
     return OPERATIONS[node.op].rows.format(first, *others, n=n, k=k, m=m, out=out)
