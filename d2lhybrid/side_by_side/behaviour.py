@@ -1,19 +1,11 @@
 """What becomes of Python in a function that a framework compiles? See notebooks 07 and 13 to 17.
 
-A notebook about one framework tries these cases, and its own, with compilers of its choice.
-
     table = try_cases("jax", CASES, {"jit": jax.jit})
-
-This file is also a program: for notebook 17 each framework gets a process of its own, which runs
-it.
-
-    own_process(Path("behaviour.py"), build="behaviour", threads=1)
 
 Each case is a small function. It is called plainly and compiled, on the same inputs, and all
 that a call does is compared. What differs between the frameworks is in their `Tools`.
 """
 
-import os
 import random
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -23,24 +15,13 @@ from importlib import import_module
 from io import StringIO
 from typing import Any
 
-from d2lhybrid import difference, import_framework, muted, reset_compiler
-
-
-def behaviour(framework: str) -> Callable[[], dict[str, dict[str, str]]]:
-    """Try every case with every compiler of a framework.
-
-    Returns a function without arguments that returns the table: compiler -> case -> outcome,
-    which is "right", "silently wrong" or "error". All work is done before, so it costs nothing.
-    """
-    module = import_framework(framework, threads=1)
-    table = outcomes(TOOLS[framework](module))
-    return lambda: table
+from d2lhybrid import difference, muted, reset_compiler
 
 
 def try_cases(
     framework: str,
     cases: dict[str, Callable],
-    compilers: dict[str, Callable],
+    compilers: dict[str, Callable] | None = None,
     *,
     plain: Callable = lambda case: case,
     before: Callable[[int], Any] = lambda number: None,
@@ -48,15 +29,18 @@ def try_cases(
     """Try cases with compilers of a framework, which has been imported: is the result still right?
 
     `cases` maps labels to functions of one array, `compilers` labels to functions that compile a
-    case. Each case is called on four arrays of three or four numbers, and all that a call does is
-    compared: its result or exception, what it prints, counts and keeps, and its argument.
+    case; by default they are those of notebook 17. Each case is called on four arrays of three or
+    four numbers, and all that a call does is compared: its result or exception, what it prints,
+    counts and keeps, and its argument.
 
     What is called plainly is `plain(case)`. `before` is called before each call, with a number,
     the same for the plain and the compiled one: seed there what is random.
 
     Returns a table: case -> compiler -> "right", "silently wrong" or "error".
     """
-    use(replace(TOOLS[framework](import_module(framework)), before=before))
+    global its
+    its = replace(TOOLS[framework](import_module(framework)), before=before)
+    compilers = compilers or its.compilers
     with muted():
         return {
             label: {
@@ -74,10 +58,10 @@ class Tools:
     """What the cases need of a framework."""
 
     array: Callable  # from a list of numbers
-    numpy: Callable  # NumPy's array of the same numbers
     sum: Callable
     dice: Callable  # a random number, to be added to the argument
-    compilers: dict[str, Callable]  # label -> a function that compiles a function
+    compilers: dict[str, Callable]  # of notebook 17: label -> a function that compiles a function
+    numpy: Callable = lambda x: x.numpy()  # NumPy's array of the same numbers
     before: Callable = lambda number: None  # called before each call
     symbols: tuple[type, ...] = ()  # types without numbers, which must not be asked for them
 
@@ -116,7 +100,6 @@ def mxnet_tools(mxnet):
 def tensorflow_tools(tensorflow):
     return Tools(
         array=tensorflow.constant,
-        numpy=lambda x: x.numpy(),
         sum=tensorflow.reduce_sum,
         dice=lambda x: tensorflow.random.uniform([1]),
         compilers={
@@ -127,11 +110,8 @@ def tensorflow_tools(tensorflow):
 
 
 def paddle_tools(paddle):
-    # Otherwise graphs of fewer than ten operations are left to Python, and ours are small.
-    os.environ["MIN_GRAPH_SIZE"] = "0"
     return Tools(
         array=paddle.to_tensor,
-        numpy=lambda x: x.numpy(),
         sum=paddle.sum,
         dice=lambda x: paddle.rand([1]),
         compilers={
@@ -169,7 +149,6 @@ def torch_tools(torch):
 
     return Tools(
         array=torch.tensor,
-        numpy=lambda x: x.numpy(),
         sum=torch.sum,
         dice=lambda x: torch.rand(1),
         compilers={"torch.compile": compiled, "fullgraph=True": partial(compiled, fullgraph=True)},
@@ -285,23 +264,7 @@ INPUTS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [-1.0, -2.0, -3.0], [1.0, 2.0, 3.0, 
 # The trial ------------------------------------------------------------------------------------
 
 
-def outcomes(tools: Tools) -> dict[str, dict[str, str]]:
-    """The table: compiler -> case -> outcome."""
-    use(tools)
-    with muted():
-        return {
-            label: {case: outcome(function, compiler) for case, function in CASES.items()}
-            for label, compiler in tools.compilers.items()
-        }
-
-
-def use(tools):
-    """From now on the cases use these tools."""
-    global its
-    its = tools
-
-
-def outcome(function, compiler, plain=None):
+def outcome(function, compiler, plain):
     """Does the compiled function do what the plain one does?
 
     It is an error only if every call that went wrong has raised one. If an exception is what
@@ -312,12 +275,11 @@ def outcome(function, compiler, plain=None):
     except Exception:  # most compile only at the first call
         return "error"
     watch = watch_dice if function is throws_its_dice else watch_calls
-    pairs = zip(watch(compiled), watch(plain or function), strict=True)
-    wrong = [call for call, plain in pairs if difference(call, plain)]
+    pairs = zip(watch(compiled), watch(plain), strict=True)
+    wrong = [call["raised"] for call, plain in pairs if difference(call, plain)]
     if not wrong:
         return "right"
-    noticed = all(call["raised"] for call in wrong)
-    return "error" if noticed else "silently wrong"
+    return "error" if all(wrong) else "silently wrong"
 
 
 def watch_calls(program):

@@ -44,18 +44,6 @@ def hybridize_statically(net):
     net.hybridize(static_alloc=True, static_shape=True)  # memory is planned once for all calls
 
 
-def send(weights, x, folder):
-    net = network(weights)
-    net.hybridize()
-    net(np.array(x))  # there is a graph only after a call
-    net.export(str(folder / "net"))
-
-
-def receive(folder, x):
-    files = [str(folder / name) for name in ("net-symbol.json", "net-0000.params")]
-    return mx.gluon.SymbolBlock.imports(files[0], ["data"], files[1])(np.array(x))
-
-
 def train_eager(weights, x, target, rate, compiler=lambda net: None):
     net, x, target = network(weights), np.array(x), np.array(target)
     compiler(net)

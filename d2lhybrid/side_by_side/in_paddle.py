@@ -37,16 +37,6 @@ def source(weights, x):
     return eager(weights, x, from_source)
 
 
-def send(weights, x, folder):
-    any_rows = paddle.static.InputSpec([-1, *x.shape[1:]], name="x")
-    net = from_source(network(weights), input_spec=[any_rows])
-    paddle.jit.save(net, str(folder / "net"))
-
-
-def receive(folder, x):
-    return paddle.jit.load(str(folder / "net"))(paddle.to_tensor(x))
-
-
 def train_eager(weights, x, target, rate, compiler=lambda net: net):
     net, x, target = network(weights), paddle.to_tensor(x), paddle.to_tensor(target)
     optimizer = paddle.optimizer.SGD(rate, net.parameters())

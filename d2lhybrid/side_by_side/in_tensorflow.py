@@ -66,19 +66,6 @@ def xla(weights, x):
     return eager(weights, x, with_xla)
 
 
-def send(weights, x, folder):
-    module = tf.Module()
-    module.weights = variables_of(weights)
-    any_rows = [tf.TensorSpec([None, *x.shape[1:]])]
-    module.net = tf.function(lambda x: network(module.weights, x), input_signature=any_rows)
-    tf.saved_model.save(module, str(folder))
-
-
-def receive(folder, x):
-    module = tf.saved_model.load(str(folder))  # it holds the variables: the name keeps it
-    return module.net(tf.constant(x))
-
-
 def train_eager(weights, x, target, rate, compiler=lambda step: step):
     variables = variables_of(weights)
     every = [variable for pair in variables for variable in pair]

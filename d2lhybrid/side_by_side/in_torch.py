@@ -30,14 +30,6 @@ def torch_compile(weights, x):
     return eager(weights, x, torch.compile)
 
 
-def send(weights, x, folder):
-    torch.jit.script(network(weights).requires_grad_(False)).save(folder / "net.pt")
-
-
-def receive(folder, x):
-    return torch.jit.load(folder / "net.pt")(torch.tensor(x))
-
-
 def train_eager(weights, x, target, rate, compiler=lambda loss: loss):
     net, x, target = network(weights), torch.tensor(x), torch.tensor(target)
     optimizer = torch.optim.SGD(net.parameters(), rate)
