@@ -78,11 +78,11 @@ def run(options):
         options.error(str(error))
     if len(answer) == 1:  # one size: a comparison says more
         (answer,) = answer.values()
-        kind, (shown, limits) = "comparison", without_limits(answer)
+        shown, limits = without_limits(answer)
     else:
-        kind, shown, limits = "sweep", answer, []
+        shown, limits = answer, []
     print(shown, *limits, *about_threads(answer), sep="\n")
-    write(kind, answer, shown, options)
+    write(answer, shown, options)
 
 
 def without_limits(comparison):

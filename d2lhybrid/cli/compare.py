@@ -45,68 +45,56 @@ def add_command(commands):
         epilog=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    compare.add_argument("file", type=Path, nargs="?", help="a Python file, see --example")
-    compare.add_argument("--example", action="store_true", help="print such a file, for PyTorch")
-    compare.add_argument(
-        "--calls",
-        type=size,
-        metavar="N",
-        help="judge building and N calls together, computed from the price and the time of a call",
-    )
-    compare.add_argument(
+    option, count = compare.add_argument, {"type": size, "metavar": "N"}
+    option("file", type=Path, nargs="?", help="a Python file, see --example")
+    option("--example", action="store_true", help="print such a file, for PyTorch")
+    option("--calls", **count, help="judge building and N calls together, computed from both")
+    option(
         "--launches",
-        type=size,
-        metavar="N",
+        **count,
         help="start every candidate N times; unless said otherwise 9 times, and more if the "
         "interval is wide then, as long as it all takes little more than a minute",
     )
-    compare.add_argument(
+    option(
         "--time-limit",
         type=duration,
         metavar="S",
-        help="seconds of measuring, half a second for each launch unless said otherwise; a round "
-        "that has begun is ended, and each launch measures one",
+        help="seconds of measuring, by default half a second for each launch; at least a round of each",
     )
-    compare.add_argument(
+    option(
         "--timeout",
         type=duration,
         default=300.0,
         metavar="S",
-        help="seconds to wait for a candidate to be built and first called, 300 unless said "
-        "otherwise",
+        help="seconds to wait for a candidate to be built and first called, by default 300",
     )
-    compare.add_argument(
+    option(
         "--sizes",
-        type=size,
+        **count,
         nargs="+",
-        metavar="N",
         help="compare at each of these sizes: each function with exactly one parameter builds a "
         "candidate, and gets the size",
     )
-    compare.add_argument(
+    option(
         "--threads",
-        type=size,
+        **count,
         nargs="+",
         default=[None],
-        metavar="N",
         help="how many threads each candidate may use; several numbers give several tables",
     )
-    compare.add_argument(
+    option(
         "--fresh",
         metavar="NAME",
         help="a function of the file that returns the arguments of one call, as a tuple; it is "
         "called for each call, outside the timing",
     )
-    compare.add_argument(
+    option(
         "--cold-cache",
         action="store_true",
-        help="give each process an empty folder in place of torch.compile's cache, as in a new "
-        "container",
+        help="build with an empty cache of torch.compile each time, as in a new container",
     )
-    compare.add_argument(
-        "--against", type=Path, metavar="FILE", help="compare with what --json wrote in another run"
-    )
-    compare.add_argument(
+    option("--against", type=Path, metavar="FILE", help="compare with another run's --json FILE")
+    option(
         "--fail-if-slower",
         type=percent,
         metavar="P",
@@ -114,17 +102,14 @@ def add_command(commands):
         "--against, else than the baseline",
     )
     add_files(compare)
-    compare.add_argument("--markdown", action="store_true", help="print the table for a page")
-    compare.add_argument(
-        "--no-check", action="store_true", help="do not check that all return the same"
-    )
-    compare.add_argument(
+    option("--markdown", action="store_true", help="print the table for a page")
+    option("--no-check", action="store_true", help="do not check that all return the same")
+    option(
         "--tolerance",
         type=share,
         metavar="R",
         help="how far results may differ, relative to the largest number; by default the rounding "
-        "of the format in which they are computed, 2e-5 for float32, 0.04 for bfloat16 and "
-        "quantised numbers",
+        "of their format, 2e-5 for float32, 0.04 for bfloat16 and quantised numbers",
     )
     compare.set_defaults(run=run, error=compare.error)
 
@@ -139,8 +124,6 @@ def run(options):
     if options.file is None:
         options.error("which file? `python -m d2lhybrid compare --example` prints one")
     then = read(options.against) if options.against else None
-    program = {"timeout": options.timeout, "inputs": options.fresh, "argv": options.argv}
-    program["cold_cache"] = options.cold_cache
     left_out, answers = [], {}
     try:
         for threads in options.threads:
@@ -150,7 +133,13 @@ def run(options):
                 options.sizes,
                 options.launches,
                 options.time_limit,
-                program | {"threads": threads},
+                {
+                    "threads": threads,
+                    "timeout": options.timeout,
+                    "inputs": options.fresh,
+                    "argv": options.argv,
+                    "cold_cache": options.cold_cache,
+                },
                 calls=options.calls,
                 check=not options.no_check,
                 tolerance=options.tolerance,
@@ -184,8 +173,7 @@ def tell(answers, left_out, then, options):
             if options.fail_if_slower is not None:
                 worst = min([worst, *(s.high for s in speedups if s.verdict == SLOWER)])
         finally:  # even if nobody reads on
-            kind = "sweep" if options.sizes else "comparison"
-            write(kind, answer, answer, options, threads if len(options.threads) > 1 else None)
+            write(answer, answer, options, threads if len(options.threads) > 1 else None)
     for text in dict.fromkeys(left_out):
         print(f"\nleft out: {text}")
     if not answer.complete and not left_out:
