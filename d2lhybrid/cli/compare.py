@@ -18,16 +18,13 @@ so that the answer holds for the programs and not only for one run of them.
     python -m d2lhybrid compare mine.py -- 3 large      (the file finds 3 and large in sys.argv)
 
 A call is one of many, made one after the other in bursts of 0.3 ms, or alone if it takes longer.
-The speed-up is the median of the ratios of calls that were timed side by side. It may differ from
-the quotient of the two times in the table; on a busy machine it is the better figure.
-
-All candidates are in memory at the same time. Calls far below a millisecond are judged best with
-one thread: the idle threads of one process go on waiting actively, and so disturb the others.
+The speed-up is the median of the ratios of calls that were timed side by side, and may differ from
+the quotient of the two times. All candidates are in memory at the same time. Calls far below a
+millisecond are judged best with one thread, as idle threads wait actively and disturb the others.
 
 What is built once and shipped, such as an exported file, is built beforehand, by another program:
-let the function that builds the candidate only load it. torch.compile finds in its cache what an
-earlier process compiled; the price of the first one on this machine is in a note, and --cold-cache
-asks for it each time.
+let the candidate only load it. torch.compile finds in its cache what an earlier process compiled;
+the price of the first one on this machine is in a note, and --cold-cache asks for it each time.
 
 The exit status is 0 for an answer, whatever it says; 1 for what --fail-if-slower forbids; 2 for a
 file that cannot be used; 3 for an answer without the candidates that failed; 130 if Ctrl-C ended
@@ -127,24 +124,7 @@ def run(options):
     left_out, answers = [], {}
     try:
         for threads in options.threads:
-            answers[threads] = compare_file(
-                options.file,
-                left_out.append,
-                options.sizes,
-                options.launches,
-                options.time_limit,
-                {
-                    "threads": threads,
-                    "timeout": options.timeout,
-                    "inputs": options.fresh,
-                    "argv": options.argv,
-                    "cold_cache": options.cold_cache,
-                },
-                calls=options.calls,
-                check=not options.no_check,
-                tolerance=options.tolerance,
-                single_calls=not options.sizes,
-            )
+            answers[threads] = compare_file(options, threads, left_out.append)
             if not answers[threads].complete:
                 break
     except UnusableFile as error:

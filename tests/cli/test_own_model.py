@@ -14,7 +14,7 @@ from process_helpers import soon
 
 from d2lhybrid import Comparison, Sweep, difference
 from d2lhybrid.cli.main import main
-from d2lhybrid.cli.own_model import EXAMPLE, UnusableFile, builders, compare_file
+from d2lhybrid.cli.own_model import EXAMPLE, UnusableFile, builders
 from d2lhybrid.frameworks.threads import WAITING
 
 ROOT = Path(__file__).parents[2]
@@ -167,23 +167,26 @@ def test_files_and_other_forms_of_the_answer(mine, capsys):
 
 
 def test_by_default_there_are_launches_enough(mine, monkeypatch):
-    asked = {}
+    def asked(source, *options):
+        """What `compare` is asked, without an answer."""
 
-    def compare(programs, on_error, **options):
-        asked.update(options, labels=list(programs))
+        def compare(programs, on_error, **given):
+            raise KeyError(given | {"labels": list(programs)})
 
-    monkeypatch.setattr("d2lhybrid.cli.own_model.compare", compare)
-    compare_file(mine(TWO), print)
+        monkeypatch.setattr("d2lhybrid.cli.own_model.compare", compare)
+        with pytest.raises(KeyError) as stop:
+            main(["compare", str(mine(source)), *options])
+        return stop.value.args[0]
+
     usual = {"launches": 9, "min_launches": 6, "extra_launches": 27, "time_limit": 4.5}
-    assert asked == usual | {"labels": ["slow", "quick"]}
-    many = "".join(f"def f{i}(): ...\n" for i in range(20))
-    compare_file(mine(many), print, check=False)
-    assert asked["launches"] == asked["min_launches"] == 10  # 9 give no interval for so many
-    assert asked["check"] is False
-    asked.clear()
-    compare_file(mine(TWO), print, launches=30, time_limit=2.0)
-    assert "extra_launches" not in asked
-    assert (asked["launches"], asked["min_launches"], asked["time_limit"]) == (30, 30, 2.0)
+    usual |= {"calls": None, "check": True, "tolerance": None, "single_calls": True}
+    assert asked(TWO) == usual | {"labels": ["slow", "quick"]}
+    many = asked("".join(f"def f{i}(): ...\n" for i in range(20)), "--no-check")
+    assert many["launches"] == many["min_launches"] == 10  # 9 give no interval for so many
+    assert many["check"] is False
+    own = asked(TWO, "--launches", "30", "--time-limit", "2")
+    assert own["extra_launches"] == 0
+    assert (own["launches"], own["min_launches"], own["time_limit"]) == (30, 30, 2.0)
 
 
 def test_a_file_may_be_in_another_folder_print_and_import_its_neighbours(mine, capsys):
