@@ -56,7 +56,7 @@ def add_command(commands):
         "--time-limit",
         type=duration,
         metavar="S",
-        help="seconds of measuring, by default half a second for each launch; at least a round of each",
+        help="seconds of measuring, by default half of one for each launch; at least a round of each",
     )
     option(
         "--timeout",

@@ -121,7 +121,7 @@ def framework_steps() -> dict[str, Program]:
 
 def _programs(kind):
     return {
-        label: own_process(HERE / file, function, threads=1)
+        label: own_process(HERE / "way.py", threads=1, argv=(file.removesuffix(".py"), function))
         for file in _files()
         for label, function in functions_in(file, kind).items()
     }

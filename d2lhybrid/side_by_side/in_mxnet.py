@@ -1,5 +1,7 @@
 """The course's network in MXNet, see notebook 15."""
 
+from functools import partial
+
 from d2lhybrid import import_framework
 
 mx = import_framework("mxnet")
@@ -32,16 +34,11 @@ def eager(weights, x, compiler=lambda net: None):
     return run
 
 
-def hybridized(weights, x):
-    return eager(weights, x, lambda net: net.hybridize())
-
-
-def static(weights, x):
-    return eager(weights, x, hybridize_statically)
-
-
-def hybridize_statically(net):
-    net.hybridize(static_alloc=True, static_shape=True)  # memory is planned once for all calls
+hybridize = nn.HybridBlock.hybridize
+# Memory is planned once for all calls.
+hybridize_statically = partial(hybridize, static_alloc=True, static_shape=True)
+hybridized = partial(eager, compiler=hybridize)
+static = partial(eager, compiler=hybridize_statically)
 
 
 def train_eager(weights, x, target, rate, compiler=lambda net: None):
@@ -61,5 +58,4 @@ def train_eager(weights, x, target, rate, compiler=lambda net: None):
     return step
 
 
-def train_static(weights, x, target, rate):
-    return train_eager(weights, x, target, rate, hybridize_statically)
+train_static = partial(train_eager, compiler=hybridize_statically)

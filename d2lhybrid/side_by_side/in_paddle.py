@@ -29,12 +29,8 @@ def eager(weights, x, compiler=lambda net: net):
     return lambda: compiled(x)
 
 
-def bytecode(weights, x):
-    return eager(weights, x, from_bytecode)
-
-
-def source(weights, x):
-    return eager(weights, x, from_source)
+bytecode = partial(eager, compiler=from_bytecode)
+source = partial(eager, compiler=from_source)
 
 
 def train_eager(weights, x, target, rate, compiler=lambda net: net):
@@ -52,9 +48,5 @@ def train_eager(weights, x, target, rate, compiler=lambda net: net):
     return step
 
 
-def train_bytecode(weights, x, target, rate):
-    return train_eager(weights, x, target, rate, from_bytecode)
-
-
-def train_source(weights, x, target, rate):
-    return train_eager(weights, x, target, rate, from_source)
+train_bytecode = partial(train_eager, compiler=from_bytecode)
+train_source = partial(train_eager, compiler=from_source)

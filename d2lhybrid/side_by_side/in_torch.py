@@ -22,12 +22,8 @@ def eager(weights, x, compiler=lambda net: net):
     return lambda: compiled(x)
 
 
-def torchscript(weights, x):
-    return eager(weights, x, torch.jit.script)
-
-
-def torch_compile(weights, x):
-    return eager(weights, x, torch.compile)
+torchscript = partial(eager, compiler=torch.jit.script)
+torch_compile = partial(eager, compiler=torch.compile)
 
 
 def train_eager(weights, x, target, rate, compiler=lambda loss: loss):
@@ -45,8 +41,7 @@ def train_eager(weights, x, target, rate, compiler=lambda loss: loss):
     return step
 
 
-def train_torch_compile(weights, x, target, rate):
-    return train_eager(weights, x, target, rate, torch.compile)
+train_torch_compile = partial(train_eager, compiler=torch.compile)
 
 
 def train_in_one_graph(weights, x, target, rate):

@@ -35,10 +35,12 @@ COMMANDS = {"in_torch.py": "g++", "in_our_compiler.py": "cc"}  # of their compil
 WEIGHTS, RATE = network_weights(), 0.01
 
 
-def functions(file):
-    """The names of the functions at the top level of a file, which is not run."""
-    tree = ast.parse((HERE / file).read_text(encoding="utf-8"))
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+def names(file):
+    """The names that are defined at the top level of a file, which is not run."""
+    body = ast.parse((HERE / file).read_text(encoding="utf-8")).body
+    assigned = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    assigned = {node.id for one in assigned for node in ast.walk(one) if isinstance(node, ast.Name)}
+    return assigned | {node.name for node in body if isinstance(node, ast.FunctionDef)}
 
 
 def modules_of(file):
@@ -254,8 +256,9 @@ def test_what_is_not_installed_is_named_and_gives_no_programs(lacking, modules, 
         assert list(programs) == list(of)
         for label, program in programs.items():
             framework = there[of[label]]
-            assert program.path == str(HERE / framework.file)
-            assert program.build == getattr(framework, kind)[label.partition(", ")[2]]
+            assert program.path == str(HERE / "way.py")
+            function = getattr(framework, kind)[label.partition(", ")[2]]
+            assert program.argv == (framework.file.removesuffix(".py"), function)
             assert program.threads == 1
 
 
@@ -272,7 +275,7 @@ def test_labels_are_a_framework_and_a_way(lacking):
 
 def test_a_framework_has_every_function_that_is_named():
     for name, framework in PROGRAMS_OF.items():
-        there = functions(framework.file)
+        there = names(framework.file)
         assert {*framework.ways.values(), *framework.steps.values()} <= there, name
 
 

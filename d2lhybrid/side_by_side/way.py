@@ -1,0 +1,11 @@
+"""One way to run or to train the network, in a process of its own: `way.py in_torch torchscript`."""
+
+import sys
+from importlib import import_module
+
+module, name = sys.argv[1:]
+function = getattr(import_module(f"d2lhybrid.side_by_side.{module}"), name)
+
+
+def way(*args):
+    return function(*args)
