@@ -81,7 +81,7 @@ def run(options):
         shown, limits = without_limits(answer)
     else:
         shown, limits = answer, []
-    print(shown, *limits, *about_threads(answer), sep="\n")
+    print(shown, *limits, sep="\n")
     write(answer, shown, options)
 
 
@@ -93,11 +93,3 @@ def without_limits(comparison):
     lines = [f"{label}: {seconds(comparison[label].median)} a call" for label in limits]
     ways = [label for label in comparison if label not in limits]
     return (comparison.among(ways) if len(ways) > 1 else comparison), lines
-
-
-def about_threads(answer):
-    """Why a reader may find other figures in a notebook, as a list of lines."""
-    threads = answer.machine["threads"]
-    if threads in (None, 1):
-        return []
-    return [f"Measured with {threads} threads. The notebooks use one, so their figures differ."]

@@ -42,42 +42,27 @@ def add_command(commands):
         epilog=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    option, count = compare.add_argument, {"type": size, "metavar": "N"}
+    option = compare.add_argument
+    count, limit = {"type": size, "metavar": "N"}, {"type": duration, "metavar": "S"}
     option("file", type=Path, nargs="?", help="a Python file, see --example")
     option("--example", action="store_true", help="print such a file, for PyTorch")
     option("--calls", **count, help="judge building and N calls together, computed from both")
     option(
         "--launches",
         **count,
-        help="start every candidate N times; unless said otherwise 9 times, and more if the "
-        "interval is wide then, as long as it all takes little more than a minute",
+        help="start every candidate N times; by default 9 times, and more if the interval is wide "
+        "then, as long as it all takes little more than a minute",
     )
     option(
         "--time-limit",
-        type=duration,
-        metavar="S",
-        help="seconds of measuring, by default half of one for each launch; at least a round of each",
+        **limit,
+        help="seconds of measuring, half a second for each launch by default; a round that has "
+        "begun is ended, and each launch measures one",
     )
+    option("--timeout", **limit, default=300.0, help="seconds to build and to call first, 300")
+    option("--sizes", **count, nargs="+", help="give each size to functions with one parameter")
     option(
-        "--timeout",
-        type=duration,
-        default=300.0,
-        metavar="S",
-        help="seconds to wait for a candidate to be built and first called, by default 300",
-    )
-    option(
-        "--sizes",
-        **count,
-        nargs="+",
-        help="compare at each of these sizes: each function with exactly one parameter builds a "
-        "candidate, and gets the size",
-    )
-    option(
-        "--threads",
-        **count,
-        nargs="+",
-        default=[None],
-        help="how many threads each candidate may use; several numbers give several tables",
+        "--threads", **count, nargs="+", default=[None], help="threads to use; a table for each N"
     )
     option(
         "--fresh",
@@ -85,11 +70,7 @@ def add_command(commands):
         help="a function of the file that returns the arguments of one call, as a tuple; it is "
         "called for each call, outside the timing",
     )
-    option(
-        "--cold-cache",
-        action="store_true",
-        help="build with an empty cache of torch.compile each time, as in a new container",
-    )
+    option("--cold-cache", action="store_true", help="empty torch.compile's cache before it builds")
     option("--against", type=Path, metavar="FILE", help="compare with another run's --json FILE")
     option(
         "--fail-if-slower",

@@ -56,12 +56,8 @@ def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
         mx = import_framework("mxnet", threads=1)
 
     Do it before you import anything else, and use one framework in a process: some pairs of them
-    crash, and settings of one change another.
-
-    Args:
-        name: As Python imports it, such as "mxnet", "tensorflow", "paddle" or "jax".
-        threads: How many threads it may use; by default its own choice. Where there are more
-            threads than free cores, they wait for each other, and measured times mean little.
+    crash, and settings of one change another. By default it chooses its number of threads. Where
+    there are more than free cores, they wait for each other, and measured times mean little.
 
     Raises:
         FrameworkNotFound: If it is not installed. The message says how to get it, or that there

@@ -1,4 +1,4 @@
-"""One way to run or to train the network, in a process of its own: `way.py in_torch torchscript`."""
+"""One way to run or to train the network, as a program: `way.py in_torch torchscript`."""
 
 import sys
 from importlib import import_module

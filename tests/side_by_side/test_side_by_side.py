@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from process_helpers import noted_starts
 
-from d2lhybrid import CandidateError, own_process, side_by_side
+from d2lhybrid import CandidateError, compare, own_process, side_by_side
 from d2lhybrid.side_by_side import (
     HERE,
     PROGRAMS_OF,
@@ -277,6 +277,13 @@ def test_a_framework_has_every_function_that_is_named():
     for name, framework in PROGRAMS_OF.items():
         there = names(framework.file)
         assert {*framework.ways.values(), *framework.steps.values()} <= there, name
+
+
+def test_a_way_is_started_by_a_program_of_its_own():
+    numpys, ours = "NumPy, three products", "PyTorch, eager"
+    candidates = {label: framework_ways()[label] for label in (numpys, ours)}
+    found = compare(candidates, WEIGHTS, network_input(2), time_limit=0.01)
+    assert list(found) == [numpys, ours]  # and both have returned the same
 
 
 def test_every_file_of_programs_belongs_to_a_framework():
