@@ -59,10 +59,12 @@ def add_command(commands):
         help="seconds of measuring, half a second for each launch by default; a round that has "
         "begun is ended, and each launch measures one",
     )
-    option("--timeout", **limit, default=300.0, help="seconds to build and to call first, 300")
+    option(
+        "--timeout", **limit, default=300.0, help="seconds for building and first calls, else 300"
+    )
     option("--sizes", **count, nargs="+", help="give each size to functions with one parameter")
     option(
-        "--threads", **count, nargs="+", default=[None], help="threads to use; a table for each N"
+        "--threads", **count, nargs="+", default=[None], help="how many threads; a table for each N"
     )
     option(
         "--fresh",
@@ -70,7 +72,11 @@ def add_command(commands):
         help="a function of the file that returns the arguments of one call, as a tuple; it is "
         "called for each call, outside the timing",
     )
-    option("--cold-cache", action="store_true", help="empty torch.compile's cache before it builds")
+    option(
+        "--cold-cache",
+        action="store_true",
+        help="build with torch.compile's cache in an empty folder",
+    )
     option("--against", type=Path, metavar="FILE", help="compare with another run's --json FILE")
     option(
         "--fail-if-slower",

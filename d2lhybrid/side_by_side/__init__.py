@@ -27,23 +27,22 @@ SIZES = (512, 256, 128, 2)
 
 @dataclass(frozen=True)
 class Programs:
-    """A file of programs, and which functions in it build what: label -> function."""
+    """The functions that build something in the file `in_<name>.py`: label -> function."""
 
-    file: str
-    modules: tuple[str, ...]  # that must be installed
+    name: str
     ways: dict[str, str]  # the first is eager, if any is
     steps: dict[str, str] = field(default_factory=dict)  # of training
+    needs: tuple[str, ...] = ()  # what must be installed, if it is not the module of this name
 
     @property
     def is_there(self) -> bool:
         """Whether all that they import is installed."""
-        return all(map(find_spec, self.modules))
+        return all(map(find_spec, self.needs or [self.name]))
 
 
 PROGRAMS_OF = {
     "PyTorch": Programs(
-        "in_torch.py",
-        ("torch",),
+        "torch",
         {"eager": "eager", "TorchScript": "torchscript", "torch.compile": "torch_compile"},
         {
             "eager": "train_eager",
@@ -52,14 +51,12 @@ PROGRAMS_OF = {
         },
     ),
     "MXNet": Programs(
-        "in_mxnet.py",
-        ("mxnet",),
+        "mxnet",
         {"eager": "eager", "hybridized": "hybridized", "static": "static"},
         {"eager": "train_eager", "static": "train_static"},
     ),
     "Keras on TensorFlow": Programs(
-        "in_tensorflow.py",
-        ("tensorflow",),
+        "tensorflow",
         {
             "eager": "eager_keras",
             "predict_on_batch": "predict_keras",
@@ -68,30 +65,25 @@ PROGRAMS_OF = {
         },
     ),
     "TensorFlow": Programs(
-        "in_tensorflow.py",
-        ("tensorflow",),
+        "tensorflow",
         {"eager": "eager", "tf.function": "function", "concrete": "concrete", "XLA": "xla"},
         {"eager": "train_eager", "tf.function": "train_function", "XLA": "train_xla"},
     ),
     "Paddle": Programs(
-        "in_paddle.py",
-        ("paddle",),
+        "paddle",
         {"eager": "eager", "from bytecode": "bytecode", "from source": "source"},
         {"eager": "train_eager", "from bytecode": "train_bytecode", "from source": "train_source"},
     ),
     "JAX": Programs(
-        "in_jax.py",
-        ("jax",),
-        {"eager": "eager", "jit": "jit"},
-        {"eager": "train_eager", "jit": "train_jit"},
+        "jax", {"eager": "eager", "jit": "jit"}, {"eager": "train_eager", "jit": "train_jit"}
     ),
-    "JAX with nn.relu": Programs("in_jax.py", ("jax",), {"eager": "eager_relu", "jit": "jit_relu"}),
-    "NumPy": Programs("in_numpy.py", ("numpy",), {"three products": "products"}),
-    "ONNX Runtime": Programs("in_onnxruntime.py", ("onnx", "onnxruntime"), {"session": "session"}),
+    "JAX with nn.relu": Programs("jax", {"eager": "eager_relu", "jit": "jit_relu"}),
+    "NumPy": Programs("numpy", {"three products": "products"}),
+    "ONNX Runtime": Programs("onnxruntime", {"session": "session"}, needs=("onnx", "onnxruntime")),
     "our compiler": Programs(
-        "in_our_compiler.py",
-        ("torch",),
+        "our_compiler",
         {"hybridize": "hybridized", "in a C loop": "in_a_c_loop", "limit: reading": "reads"},
+        needs=("torch",),
     ),
 }
 
@@ -121,24 +113,24 @@ def framework_steps() -> dict[str, Program]:
 
 def _programs(kind):
     return {
-        label: own_process(HERE / "way.py", threads=1, argv=(file.removesuffix(".py"), function))
-        for file in _files()
-        for label, function in functions_in(file, kind).items()
+        label: own_process(HERE / "way.py", threads=1, argv=(name, function))
+        for name in _names()
+        for label, function in functions_in(name, kind).items()
     }
 
 
-def _files():
-    """The files of programs that can be run here."""
-    return dict.fromkeys(one.file for one in PROGRAMS_OF.values() if one.is_there)
+def _names():
+    """Of the files of programs that can be run here."""
+    return dict.fromkeys(one.name for one in PROGRAMS_OF.values() if one.is_there)
 
 
-def functions_in(file: str, kind: str) -> dict[str, str]:
-    """The "ways" or "steps" that a file of programs holds: "JAX, jit" -> function."""
+def functions_in(name: str, kind: str) -> dict[str, str]:
+    """The "ways" or "steps" that the file of this name holds: "JAX, jit" -> function."""
     return {
-        f"{name}, {label}": function
-        for name, framework in PROGRAMS_OF.items()
-        if framework.file == file
-        for label, function in getattr(framework, kind).items()
+        f"{framework}, {label}": function
+        for framework, programs in PROGRAMS_OF.items()
+        if programs.name == name
+        for label, function in getattr(programs, kind).items()
     }
 
 
@@ -179,10 +171,10 @@ def ask_frameworks(
     All ways of a framework share one process. A CandidateError if that fails as a whole.
     """
     asking, runners, found = own_process(HERE / "questions.py", "answers", threads=1), [], {}
-    for file in _files():
-        functions = functions_in(file, "ways"), functions_in(file, "steps")
-        args = file.removesuffix(".py"), *functions, weights, x, target, rate
-        runners.append(ProgramRunner(file, asking, args))
+    for name in _names():
+        functions = functions_in(name, "ways"), functions_in(name, "steps")
+        args = name, *functions, weights, x, target, rate
+        runners.append(ProgramRunner(name, asking, args))
     pool = ThreadPoolExecutor(2)  # two at a time, since each keeps a core busy
     try:
         for answers in pool.map(_answers, runners):

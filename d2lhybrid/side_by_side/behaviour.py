@@ -15,6 +15,8 @@ from importlib import import_module
 from io import StringIO
 from typing import Any
 
+import numpy
+
 from d2lhybrid import difference, muted, reset_compiler
 
 
@@ -123,8 +125,6 @@ def paddle_tools(paddle):
 
 
 def jax_tools(jax):
-    import numpy
-
     def dice(x):  # JAX has no random number without a key, and that has to come from somewhere
         return jax.random.uniform(jax.random.key(random.getrandbits(30)), [1])
 

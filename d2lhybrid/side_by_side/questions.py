@@ -10,12 +10,12 @@ from d2lhybrid.side_by_side.behaviour import CASES, TOOLS, try_cases
 STEPS = 4  # of training, whose losses are compared
 
 
-def answers(module, ways, steps, weights, x, target, rate):
+def answers(framework, ways, steps, weights, x, target, rate):
     """Ask at once; the candidate that is returned only hands out what was found.
 
-    `ways` and `steps` are the labels and names of the functions in `module` that build them.
+    `ways` and `steps` are the labels and names of the functions in its file that build them.
     """
-    programs = import_module(f"d2lhybrid.side_by_side.{module}")
+    programs = import_module(f"d2lhybrid.side_by_side.in_{framework}")
     calls, losses, outcomes, failures = {}, {}, {}, {}
     for label, name in ways.items():
         with noted(label, failures):
@@ -26,7 +26,6 @@ def answers(module, ways, steps, weights, x, target, rate):
         with noted(label, failures):
             step = getattr(programs, name)(weights, x, target, rate)
             losses[label] = [step() for _ in range(STEPS)]
-    framework = module.removeprefix("in_")
     if framework in TOOLS:
         for case, row in try_cases(framework, CASES).items():
             for compiler, outcome in row.items():

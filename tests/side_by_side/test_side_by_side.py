@@ -30,32 +30,27 @@ from d2lhybrid.side_by_side import (
 )
 
 CASES = import_module("d2lhybrid.side_by_side.behaviour").CASES
-FILES = list(dict.fromkeys(framework.file for framework in PROGRAMS_OF.values()))
-COMMANDS = {"in_torch.py": "g++", "in_our_compiler.py": "cc"}  # of their compilers
+FILES = list(dict.fromkeys(framework.name for framework in PROGRAMS_OF.values()))
+COMMANDS = {"torch": "g++", "our_compiler": "cc"}  # of their compilers
 WEIGHTS, RATE = network_weights(), 0.01
 
 
 def names(file):
     """The names that are defined at the top level of a file, which is not run."""
-    body = ast.parse((HERE / file).read_text(encoding="utf-8")).body
+    body = ast.parse((HERE / f"in_{file}.py").read_text(encoding="utf-8")).body
     assigned = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
     assigned = {node.id for one in assigned for node in ast.walk(one) if isinstance(node, ast.Name)}
     return assigned | {node.name for node in body if isinstance(node, ast.FunctionDef)}
-
-
-def modules_of(file):
-    """The modules that a file of programs imports."""
-    return next(one.modules for one in PROGRAMS_OF.values() if one.file == file)
 
 
 def skip_without(file):
     """Skip what needs a framework or a compiler that is missing, unless none may be missing."""
     if os.environ.get("D2LHYBRID_NO_SKIPS"):
         return
-    missing = [name for name in modules_of(file) if not find_spec(name)]
-    missing += [name for f, name in COMMANDS.items() if f == file and not shutil.which(name)]
-    if missing:
-        pytest.skip(f"{missing[0]} is not installed")
+    is_there = next(one.is_there for one in PROGRAMS_OF.values() if one.name == file)
+    command = COMMANDS.get(file)
+    if not is_there or (command and not shutil.which(command)):
+        pytest.skip(f"{file} or its compiler is not installed")
 
 
 # Plainly, as it stands in a textbook: what all must come out at.
@@ -183,7 +178,7 @@ def expected(framework):
 
 @pytest.mark.parametrize("framework", COMPILERS)
 def test_each_compiler_does_to_each_case_what_the_notebook_says(asked, framework):
-    skip_without(f"in_{framework}.py")
+    skip_without(framework)
     wanted = expected(framework)
     found = {label: asked["outcomes"][label] for label in wanted}
     order = [(label, case) for label, row in found.items() for case in row]
@@ -204,11 +199,11 @@ def test_all_learn_alike_and_keep_to_one_core(asked, file):
 @pytest.mark.parametrize(
     ("file", "label", "number"),
     [
-        ("in_jax.py", "JAX, jit", 1),
-        ("in_jax.py", "JAX with nn.relu, jit", 1),
-        ("in_numpy.py", "NumPy, three products", 1),
-        ("in_our_compiler.py", "our compiler, hybridize", 1),
-        ("in_our_compiler.py", "our compiler, in a C loop", 4),
+        ("jax", "JAX, jit", 1),
+        ("jax", "JAX with nn.relu, jit", 1),
+        ("numpy", "NumPy, three products", 1),
+        ("our_compiler", "our compiler, hybridize", 1),
+        ("our_compiler", "our compiler, in a C loop", 4),
     ],
 )
 def test_what_one_call_calls_in_python(asked, file, label, number):
@@ -218,7 +213,7 @@ def test_what_one_call_calls_in_python(asked, file, label, number):
 
 
 def test_eager_relu_of_jax_costs_python_that_compiling_takes_away(asked):
-    skip_without("in_jax.py")
+    skip_without("jax")
     calls = asked["python_calls"]
     assert calls["JAX with nn.relu, eager"] > 2 * calls["JAX, eager"]
 
@@ -258,7 +253,7 @@ def test_what_is_not_installed_is_named_and_gives_no_programs(lacking, modules, 
             framework = there[of[label]]
             assert program.path == str(HERE / "way.py")
             function = getattr(framework, kind)[label.partition(", ")[2]]
-            assert program.argv == (framework.file.removesuffix(".py"), function)
+            assert program.argv == (framework.name, function)
             assert program.threads == 1
 
 
@@ -275,7 +270,7 @@ def test_labels_are_a_framework_and_a_way(lacking):
 
 def test_a_framework_has_every_function_that_is_named():
     for name, framework in PROGRAMS_OF.items():
-        there = names(framework.file)
+        there = names(framework.name)
         assert {*framework.ways.values(), *framework.steps.values()} <= there, name
 
 
@@ -287,7 +282,9 @@ def test_a_way_is_started_by_a_program_of_its_own():
 
 
 def test_every_file_of_programs_belongs_to_a_framework():
-    assert sorted(path.name for path in HERE.glob("in_*.py")) == sorted(FILES)
+    assert sorted(path.name for path in HERE.glob("in_*.py")) == sorted(
+        f"in_{name}.py" for name in FILES
+    )
 
 
 @pytest.mark.parametrize(
@@ -331,9 +328,9 @@ NUMPY = PROGRAMS_OF["NumPy"]
 
 
 def test_no_process_is_left_when_a_framework_fails(monkeypatch, processes):
-    broken = Programs("in_none.py", ("numpy",), {"way": "eager"})
+    broken = Programs("none", {"way": "eager"}, needs=("numpy",))
     monkeypatch.setattr(side_by_side, "PROGRAMS_OF", {"NumPy": NUMPY, "none": broken})
-    message = "'in_none.py' raised ModuleNotFoundError: No module named .*in_none'"
+    message = "'none' raised ModuleNotFoundError: No module named .*in_none'"
     with pytest.raises(CandidateError, match=message):
         ask_frameworks(WEIGHTS, network_input(2), network_target(2), RATE)
     assert len(processes) == 2
@@ -341,7 +338,7 @@ def test_no_process_is_left_when_a_framework_fails(monkeypatch, processes):
 
 
 def test_a_way_that_fails_is_left_out_and_says_why(monkeypatch):
-    broken = Programs("in_numpy.py", ("numpy",), {"first": "no_such", "second": "products"})
+    broken = Programs("numpy", {"first": "no_such", "second": "products"})
     monkeypatch.setattr(side_by_side, "PROGRAMS_OF", {"NumPy": broken})
     found = ask_frameworks(WEIGHTS, network_input(2), network_target(2), RATE)
     assert list(found["python_calls"]) == ["NumPy, second"]
@@ -350,7 +347,7 @@ def test_a_way_that_fails_is_left_out_and_says_why(monkeypatch):
 
 
 def test_one_that_is_not_installed_is_not_asked(monkeypatch, processes):
-    missing = Programs("in_none.py", ("no_such_module",), {"way": "eager"})
+    missing = Programs("no_such_module", {"way": "eager"})
     monkeypatch.setattr(side_by_side, "PROGRAMS_OF", {"none": missing, "NumPy": NUMPY})
     found = ask_frameworks(WEIGHTS, network_input(2), network_target(2), RATE)
     assert [*found["python_calls"]] == ["NumPy, three products"]
