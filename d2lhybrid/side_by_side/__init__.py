@@ -4,8 +4,8 @@
 
 Each file `in_*.py` holds one framework's programs. A function there builds one way to run the
 network, from its weights and an input; `train_*` builds a step of training, from these, a target
-and a learning rate. All arrays are NumPy's. `questions` and `behaviour` ask about more than times.
-Explained in notebook 17, and each framework in a notebook of its own.
+and a learning rate. All arrays are NumPy's. `compilers` are for functions. `questions` and
+`behaviour` ask about more than times. Explained in notebook 17, each framework in one of its own.
 """
 
 from collections.abc import Sequence

@@ -10,20 +10,19 @@ import random
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from io import StringIO
 from typing import Any
 
 import numpy
 
-from d2lhybrid import difference, muted, reset_compiler
+from d2lhybrid import difference, muted
 
 
 def try_cases(
     framework: str,
     cases: dict[str, Callable],
-    compilers: dict[str, Callable] | None = None,
+    compilers: dict[str, Callable],
     *,
     plain: Callable = lambda case: case,
     before: Callable[[int], Any] = lambda number: None,
@@ -31,9 +30,8 @@ def try_cases(
     """Try cases with compilers of a framework, which has been imported: is the result still right?
 
     `cases` maps labels to functions of one array, `compilers` labels to functions that compile a
-    case; by default they are those of notebook 17. Each case is called on four arrays of three or
-    four numbers, and all that a call does is compared: its result or exception, what it prints,
-    counts and keeps, and its argument.
+    case. Each case is called on four arrays of three or four numbers, and all that a call does is
+    compared: its result or exception, what it prints, counts and keeps, and its argument.
 
     What is called plainly is `plain(case)`. `before` is called before each call, with a number,
     the same for the plain and the compiled one: seed there what is random.
@@ -42,7 +40,6 @@ def try_cases(
     """
     global its
     its = replace(TOOLS[framework](import_module(framework)), before=before)
-    compilers = compilers or its.compilers
     with muted():
         return {
             label: {
@@ -60,9 +57,8 @@ class Tools:
     """What the cases need of a framework."""
 
     array: Callable  # from a list of numbers
-    sum: Callable
     dice: Callable  # a random number, to be added to the argument
-    compilers: dict[str, Callable]  # of notebook 17: label -> a function that compiles a function
+    sum: Callable = lambda x: x.sum()
     numpy: Callable = lambda x: x.numpy()  # NumPy's array of the same numbers
     before: Callable = lambda number: None  # called before each call
     symbols: tuple[type, ...] = ()  # types without numbers, which must not be asked for them
@@ -71,57 +67,21 @@ class Tools:
 def mxnet_tools(mxnet):
     mxnet.npx.set_np()
 
-    class Block(mxnet.gluon.HybridBlock):
-        """MXNet compiles only blocks, so the function is put into one."""
-
-        def __init__(self, function):
-            super().__init__()
-            self.function = function
-
-        def hybrid_forward(self, F, x):
-            return self.function(x)
-
-    def hybridized(function):
-        block = Block(function)
-        block.hybridize()
-        return block
-
     def dice(x):  # for a symbol there is another function of the same name
         symbolic = isinstance(x, mxnet.sym.Symbol)
         return (mxnet.sym if symbolic else mxnet).np.random.uniform(size=(1,))
 
-    return Tools(
-        array=mxnet.np.array,
-        numpy=lambda x: x.asnumpy(),
-        sum=lambda x: x.sum(),
-        dice=dice,
-        compilers={"MXNet": hybridized},
-    )
+    return Tools(mxnet.np.array, dice, numpy=lambda x: x.asnumpy())
 
 
 def tensorflow_tools(tensorflow):
-    return Tools(
-        array=tensorflow.constant,
-        sum=tensorflow.reduce_sum,
-        dice=lambda x: tensorflow.random.uniform([1]),
-        compilers={
-            "tf.function": tensorflow.function,
-            "XLA": partial(tensorflow.function, jit_compile=True),
-        },
-    )
+    random_number = tensorflow.random.uniform
+    return Tools(tensorflow.constant, lambda x: random_number([1]), sum=tensorflow.reduce_sum)
 
 
 def paddle_tools(paddle):
-    return Tools(
-        array=paddle.to_tensor,
-        sum=paddle.sum,
-        dice=lambda x: paddle.rand([1]),
-        compilers={
-            "Paddle, bytecode": partial(paddle.jit.to_static, full_graph=False),
-            "Paddle, source": partial(paddle.jit.to_static, full_graph=True),
-        },
-        symbols=(paddle.pir.Value,),  # asked when its program is gone, it may end the process
-    )
+    symbols = (paddle.pir.Value,)  # asked when its program is gone, it may end the process
+    return Tools(paddle.to_tensor, lambda x: paddle.rand([1]), symbols=symbols)
 
 
 def jax_tools(jax):
@@ -132,27 +92,11 @@ def jax_tools(jax):
         jax.effects_barrier()  # what `jax.debug.print` prints comes later, unless one waits
         return numpy.asarray(x)
 
-    return Tools(
-        array=jax.numpy.array,
-        numpy=read_array,
-        sum=jax.numpy.sum,
-        dice=dice,
-        compilers={"jax.jit": jax.jit},
-    )
+    return Tools(jax.numpy.array, dice, numpy=read_array)
 
 
 def torch_tools(torch):
-    def compiled(function, **options):
-        reset_compiler()  # nothing that was compiled before is used again
-        # This backend runs each graph as it was captured, and needs no C++ compiler.
-        return torch.compile(function, backend="eager", **options)
-
-    return Tools(
-        array=torch.tensor,
-        sum=torch.sum,
-        dice=lambda x: torch.rand(1),
-        compilers={"torch.compile": compiled, "fullgraph=True": partial(compiled, fullgraph=True)},
-    )
+    return Tools(torch.tensor, lambda x: torch.rand(1))
 
 
 TOOLS = {

@@ -4,6 +4,7 @@ from d2lhybrid import import_framework
 
 jax = import_framework("jax")
 jnp = jax.numpy
+compilers = {"jax.jit": jax.jit}
 
 
 def network(params, x):

@@ -10,6 +10,7 @@ paddle = import_framework("paddle")
 nn = paddle.nn
 from_bytecode = partial(paddle.jit.to_static, full_graph=False)
 from_source = partial(paddle.jit.to_static, full_graph=True)
+compilers = {"Paddle, bytecode": from_bytecode, "Paddle, source": from_source}
 
 
 def network(weights):

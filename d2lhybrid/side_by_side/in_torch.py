@@ -6,6 +6,17 @@ import torch
 from torch import nn
 from torch.func import functional_call, grad_and_value
 
+from d2lhybrid import reset_compiler
+
+
+def compiled(function, **options):
+    reset_compiler()  # nothing that was compiled before is used again
+    # This backend runs each graph as it was captured, and needs no C++ compiler.
+    return torch.compile(function, backend="eager", **options)
+
+
+compilers = {"torch.compile": compiled, "fullgraph=True": partial(compiled, fullgraph=True)}
+
 
 def network(weights):
     layers = []

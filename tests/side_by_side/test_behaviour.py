@@ -17,7 +17,6 @@ TOOLS = behaviour.Tools(
     numpy=numpy.asarray,
     sum=numpy.sum,
     dice=lambda x: numpy.random.rand(1),
-    compilers={},
 )
 
 
