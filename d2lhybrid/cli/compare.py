@@ -107,6 +107,8 @@ def run(options):
         return
     if options.file is None:
         options.error("which file? `python -m d2lhybrid compare --example` prints one")
+    if options.sizes and (options.against or options.fail_if_slower is not None):
+        options.error("--against and --fail-if-slower are for one size, without --sizes")
     then = read(options.against) if options.against else None
     left_out, answers = [], {}
     try:
@@ -126,9 +128,9 @@ def tell(answers, left_out, then, options):
     from . import against
     from .own_model import show
 
-    worst = 1.0
+    worst, several = 1.0, len(options.threads) > 1
     for i, (threads, answer) in enumerate(answers.items()):
-        if len(options.threads) > 1:
+        if several:
             print("\n" * (i > 0) + f"With {threads} thread{'s' * (threads != 1)}:\n")
         try:
             show(answer, options.markdown)
@@ -140,7 +142,7 @@ def tell(answers, left_out, then, options):
             if options.fail_if_slower is not None:
                 worst = min([worst, *(s.high for s in speedups if s.verdict == SLOWER)])
         finally:  # even if nobody reads on
-            write(answer, answer, options, threads if len(options.threads) > 1 else None)
+            write(answer, answer, options, threads if several else None)
     for text in dict.fromkeys(left_out):
         print(f"\nleft out: {text}")
     if not answer.complete and not left_out:

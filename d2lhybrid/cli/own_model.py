@@ -145,13 +145,11 @@ def _in_options(text):
 
 def show(answer: Comparison | Sweep, markdown: bool) -> None:
     """Print the answer, and what it means."""
-    is_sweep = isinstance(answer, Sweep)
-    shown = answer if is_sweep else _without_cheap_prices(answer)
-    print(shown.to_markdown() if markdown else shown)
-    if is_sweep:
-        print(*(f"\n{size}: {advice(comparison)}" for size, comparison in answer.items()), sep="")
+    if isinstance(answer, Sweep):
+        shown, said = answer, [f"{size}: {advice(one)}" for size, one in answer.items()]
     else:
-        print(f"\n{single_calls(answer)}\n\n{advice(answer)}")
+        shown, said = _without_cheap_prices(answer), [single_calls(answer), "", advice(answer)]
+    print(shown.to_markdown() if markdown else shown, "", *said, sep="\n")
     if sys.stdout:  # None if it was closed
         sys.stdout.flush()
 

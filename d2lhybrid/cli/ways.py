@@ -22,6 +22,7 @@ from ..nets import get_net, random_input, without_gradients
 from ..side_by_side import (
     PROGRAMS_OF,
     framework_ways,
+    in_numpy,
     missing_frameworks,
     network_input,
     network_weights,
@@ -83,15 +84,14 @@ def _report(failed, report):
 def ways(net):
     """label -> candidate; first the baseline, last the lowest limit."""
     frozen, x = without_gradients(net), random_input()
+    scripted = partial(torch.jit.script, frozen)
     layers = [layer for layer in frozen if hasattr(layer, "weight")]
     weights = [(layer.weight.numpy().T, layer.bias.numpy()) for layer in layers]
-    in_others = {"NumPy": in_numpy, "ONNX Runtime": in_onnxruntime, "JAX": in_jax}
+    in_others = {"NumPy": in_numpy.network, "ONNX Runtime": in_onnxruntime, "JAX": in_jax}
     builders = {
-        "TorchScript": lambda: torch.jit.script(frozen),
-        "TorchScript, frozen": lambda: torch.jit.freeze(torch.jit.script(frozen)),
-        "TorchScript, optimised": lambda: torch.jit.optimize_for_inference(
-            torch.jit.script(frozen)
-        ),
+        "TorchScript": scripted,
+        "TorchScript, frozen": lambda: torch.jit.freeze(scripted()),
+        "TorchScript, optimised": lambda: torch.jit.optimize_for_inference(scripted()),
         "torch.compile": lambda: torch.compile(frozen),
         "torch.compile, tuned": lambda: tuned(without_gradients(net)),
         **{
@@ -122,12 +122,6 @@ def in_another(build, weights):
     """The network in what else is installed: as in a process of its own, with PyTorch's threads."""
     net = build(weights)
     return lambda x: net(x.numpy())
-
-
-def in_numpy(weights):
-    from ..side_by_side.in_numpy import network
-
-    return network(weights)
 
 
 def in_onnxruntime(weights):
