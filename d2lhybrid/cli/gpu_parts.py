@@ -18,7 +18,7 @@ from ..measure.comparison import compare
 from ..measure.statistics import interval
 from ..measure.sweeps import sweep
 from ..measure.timing import no_garbage_collection
-from ..nets import ConvolutionBlock, TransformerBlock, get_net, random_input
+from ..nets import ConvolutionBlock, TransformerBlock, get_net, random_input, without_gradients
 from ..tables import Column, seconds, text_table
 from .options import answers
 
@@ -211,7 +211,7 @@ def networks(gpu, plan, options):
 
 
 def swept_network(gpu, plan, options, make, make_input):
-    net = make().eval().requires_grad_(False).to(gpu.devices[0])
+    net = without_gradients(make()).to(gpu.devices[0])
 
     def sized(n):
         torch.compiler.reset()  # each size is compiled by itself
