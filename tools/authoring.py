@@ -59,7 +59,7 @@ def contents():
 
 def with_contents(readme):
     """The text of a README with its table of notebooks as course.toml has it."""
-    rows = ["", "| | | | minutes |", "| --- | --- | --- | --- |"]
+    rows = ["", "| no. | notebook | path | minutes |", "| --- | --- | --- | --- |"]
     together = {"core": 0, "further": 0}
     for number, part in enumerate(manifest.course()["parts"]):
         rows.append(f"| | **Part {number}: {part['title']['en']}** | | |")

@@ -3,7 +3,7 @@
 import argparse
 import inspect
 
-from . import api, authoring, checking, environment, glossary, reading, teaching
+from . import api, authoring, checking, environment, glossary, reading, site, teaching
 
 
 def run_command(words, about):
@@ -26,6 +26,9 @@ def run_command(words, about):
     add("notebooks", nargs="*")
     add("--solutions", action="store_true", help="keep the solutions")
     add("--html", action="store_true", help="make web pages, with outputs")
+    add = command("site", site.site)
+    add("--open", action="store_true", dest="show", help="and show the first page")
+    add("--check", action="store_true", help="and test them, in Chromium too where it is there")
     add = command("refresh", authoring.refresh)
     add("notebooks", nargs="*")
     add("--busy", action="store_true", help="store outputs of a busy machine, too")
