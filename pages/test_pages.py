@@ -90,7 +90,9 @@ def test_a_page_loads_nothing_from_elsewhere(name):
     assert loaded or name == "404.html"
     assert [one for one in loaded if re.match(r"(\w+:)?//", one)] == []
     for path in site.HTML.rglob("*.css"):
-        found = re.findall(r"""(?:@import\s+|url\()['"]?((?:https?:)?//\S+)""", path.read_text("utf-8"))
+        found = re.findall(
+            r"""(?:@import\s+|url\()['"]?((?:https?:)?//\S+)""", path.read_text("utf-8")
+        )
         assert found == []
 
 
@@ -115,7 +117,9 @@ def test_a_page_is_light_enough(name):
     assert sum(file.stat().st_size for file in files) < 1_500_000
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in ("404.html", "search.html")])
+@pytest.mark.parametrize(
+    "name", [name for name in PAGES if name not in ("404.html", "search.html")]
+)
 def test_a_page_tells_search_engines_and_previews_what_it_is(name):
     tags = page(name).tags
     metas = {m.get("name") or m.get("property"): m.get("content") for t, m in tags if t == "meta"}
@@ -145,7 +149,9 @@ def test_the_sitemap_and_what_github_and_search_engines_look_for():
 
 
 def test_the_answer_is_that_of_the_last_notebook_of_the_main_path():
-    text = notebook.source(next(c for c in stored(NOTEBOOKS[17])["cells"] if c["id"] == "answer-01"))
+    text = notebook.source(
+        next(c for c in stored(NOTEBOOKS[17])["cells"] if c["id"] == "answer-01")
+    )
     text = re.sub(r"\]\([^)]*\)", "", re.sub(r"(?m)^(##|-) ", "", text))
     for paragraph in text.split("\n"):
         words = squeezed(re.sub(r"[*`[]", "", paragraph))

@@ -56,7 +56,9 @@ def for_pages():
         install = [python, *pip_install()[1:], "-r", "requirements-site.txt"]
         for step in ([sys.executable, "-m", "venv", folder], install):
             if run(step, cwd=ROOT):
-                sys.exit("That did not work; see above. Start this command again when it is mended.")
+                sys.exit(
+                    "That did not work; see above. Start this command again when it is mended."
+                )
         done.write_bytes(requirements)
     return python
 

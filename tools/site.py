@@ -7,13 +7,11 @@ which is also what a reader downloads; what only a file needs, conf.py leaves ou
 
 import functools
 import json
-import os
 import posixpath
 import re
 import shutil
 import tomllib
 import webbrowser
-from pathlib import Path
 
 from . import environment, glossary, manifest, notebook, site_pages
 from .files import ROOT
@@ -56,6 +54,11 @@ def home(language):
     return "" if language == "en" else f"{language}/"
 
 
+def origin(language):
+    """The folder that has a language's README, notebooks and other texts."""
+    return ROOT if language == "en" else ROOT / "translations" / language
+
+
 def sources(language):
     """The folder from which Sphinx makes a language's pages."""
     return BUILD / "sources" / language
@@ -63,29 +66,33 @@ def sources(language):
 
 def stage(language):
     """Put together the sources of a language's pages."""
-    origin = ROOT if language == "en" else ROOT / "translations" / language
     folder, said = sources(language), words()[language]
     (folder / "notebooks").mkdir(parents=True)
     shutil.copytree(ROOT / "img", folder / "img")
     for path in manifest.notebooks():
-        if (there := origin / "notebooks" / path.name).is_file():
+        if (there := origin(language) / "notebooks" / path.name).is_file():
             shutil.copy(there, folder / "notebooks")
     for name in {**said["before"], **said["after"]}:
         make = site_pages.MADE.get(name)
-        text = make(folder, said) if make else (origin / f"{name}.md").read_text("utf-8")
+        text = make(folder, said) if make else (origin(language) / f"{name}.md").read_text("utf-8")
         (folder / f"{name}.md").write_text(text, "utf-8")
-    index = opening((origin / "README.md").read_text("utf-8"), said)
+    index = opening((origin(language) / "README.md").read_text("utf-8"), said)
     parts = [(said["first"], toc_rows(said["before"]))]
     for part in manifest.course()["parts"]:
         titles = {
-            f"notebooks/{one['name']}": [f"{one['name'][:2]} {one['title'][language]}"]
+            f"notebooks/{one['name']}": [f"{one['name'][:2]} {said_in(language, one['title'])}"]
             for one in part["notebooks"]
             if (folder / "notebooks" / f"{one['name']}.ipynb").is_file()
         }
-        parts.append((part["title"][language], toc_rows(titles)))
+        parts.append((said_in(language, part["title"]), toc_rows(titles)))
     parts.append((said["last"], toc_rows(said["after"])))
     tocs = [f"```{{toctree}}\n:hidden:\n:caption: {title}\n\n{rows}\n```" for title, rows in parts]
     (folder / "index.md").write_text("\n\n".join([index, *tocs, ""]), "utf-8")
+
+
+def said_in(language, texts):
+    """What course.toml says in a language, or else in English."""
+    return texts.get(language, texts["en"])
 
 
 def toc_rows(titles):
@@ -96,6 +103,7 @@ def opening(readme, said):
     """The first page: README, with a link in place of the badge, and links from its routes."""
     badge = r"\[!\[[^]]*\]\([^)]*\)\]"  # a picture from another address
     readme = re.sub(badge, lambda _: f"[{said['colab']}]", readme)
+    readme = readme.replace(f"({manifest.pages_address()})", "(index.md)")
     files = {path.name[:2]: f"notebooks/{path.name}" for path in manifest.notebooks()}
 
     def lead(row):  # from the second column of a row of three
@@ -109,9 +117,9 @@ def about(page, language):
     """A sentence on what is on a page, for search engines and previews."""
     said = words()[language]
     told = {name: texts[1] for name, texts in {**said["before"], **said["after"]}.items()}
-    entries = {f"notebooks/{one['name']}": one["about"] for one in manifest.entries()}
-    notebooks = {name: one.get(language, one["en"]) for name, one in entries.items()}
-    return {**told, **notebooks}.get(page, said["about"]).replace("`", "")
+    for one in manifest.entries():
+        told[f"notebooks/{one['name']}"] = said_in(language, one["about"])
+    return told.get(page, said["about"]).replace("`", "")
 
 
 def source_of(page, language):
@@ -155,7 +163,7 @@ def with_sections(line, page, root, language):
     def lead(name):
         places = headings(language).get(name[1], {})
         named = re.findall(r"(?:\b|/)(\d\d)(?:\b|_)", line[: name.start()])
-        likely = [one for one in places if one == page or named and f"/{named[-1]}_" in one]
+        likely = [one for one in places if one == page or (named and f"/{named[-1]}_" in one)]
         if not likely and len(places) != 1:
             return name[0]
         place = (likely or [*places])[0]

@@ -40,7 +40,9 @@ def results(folder, said):
     for path in sorted(stored, key=lambda path: stored[path]["machine"]["date"], reverse=True):
         machine, sizes = stored[path]["machine"], stored[path]["sizes"]
         about = said["machine"].format(**machine)
-        parts.append(f"## {machine['processor']}, {machine['date'][:10]} ({path.stem.replace('_', ' ')})")
+        parts.append(
+            f"## {machine['processor']}, {machine['date'][:10]} ({path.stem.replace('_', ' ')})"
+        )
         versions = ", ".join(f"{name} {one}" for name, one in machine["versions"].items())
         address = f"https://github.com/{manifest.repository()}/blob/main/results/{path.name}"
         parts.append(f"{about}; {versions}. [{path.name}]({address})")
@@ -97,7 +99,9 @@ def names(folder, said):
             parts += [f"### `{name}`", code(api.signature(node)), text or ""]
             parts += ["![{1}]({0})".format(*drawn[name])] if name in drawn else []
             for how, what in api.members(node):
-                parts.append(f"`{how}`\n" + textwrap.indent(what or "", "    ").replace(" ", ":", 1))
+                parts.append(
+                    f"`{how}`\n" + textwrap.indent(what or "", "    ").replace(" ", ":", 1)
+                )
             links = [f"[{one[:2]}](notebooks/{one})" for one in used if name in used[one]]
             where = f"{said['used']} {', '.join(links)}." if links else ""
             parts.append(f"{where} [{said['source']}]({file.relative_to(ROOT).as_posix()})")
