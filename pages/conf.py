@@ -19,7 +19,7 @@ language = said["sphinx"]
 html_baseurl = manifest.pages_address() + site.home(here)
 extensions = ["myst_nb"]
 templates_path, html_static_path = ["templates"], ["static"]
-html_css_files, html_favicon = ["pages.css"], "static/mark.svg"
+html_css_files, html_js_files, html_favicon = ["pages.css"], ["pages.js"], "static/mark.svg"
 html_show_copyright = html_show_sphinx = False
 html_use_index = html_domain_indices = False
 

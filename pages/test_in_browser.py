@@ -25,7 +25,8 @@ QUIET = ["--disable-background-networking", "--disable-component-update", "--dis
 QUIET += ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SOME = ["index.html", "results.html", "404.html", "notebooks/06_measuring_honestly.html"]
-ADDRESSES = ["file", "server"]
+LOOKS = [(1300, "light"), (390, "dark"), (1300, "dark"), (390, "light")]
+ALL = os.environ.get("D2LHYBRID_ALL_PAGES")
 
 
 def missing(what):
@@ -106,8 +107,8 @@ def axe():
     return AXE.read_text("utf-8")
 
 
-@pytest.mark.parametrize(("width", "colours"), [(1300, "light"), (390, "dark")])
-@pytest.mark.parametrize("name", PAGES if os.environ.get("D2LHYBRID_ALL_PAGES") else SOME)
+@pytest.mark.parametrize(("width", "colours"), LOOKS if ALL else LOOKS[:2])
+@pytest.mark.parametrize("name", PAGES if ALL else SOME)
 def test_nothing_on_a_page_keeps_people_out(visit, base, axe, name, width, colours):
     page = visit(base["file"] + name, width, colours)
     page.evaluate(axe)
@@ -122,7 +123,7 @@ SEARCHES = {
     "relu": "notebooks/12_write_your_own_hybridizer.html",
     "constant folding": "GLOSSARY.html",
     "TorchScript": "notebooks/05_torchscript.html",
-    "95 % interval": "notebooks/06_measuring_honestly.html",
+    "stopwatch": "notebooks/06_measuring_honestly.html",
     "AMD EPYC": "results.html",
     "plot_roofline": "API.html",
     "bytecode": "notebooks/01_imperative_programs.html",
@@ -165,4 +166,16 @@ def test_the_colours_follow_the_system_and_the_button(visit, base):
     shade = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(shade)
     page.click(".theme-switch-button")
-    assert {dark, page.evaluate(shade)} == {"rgb(18, 18, 18)", "rgb(255, 255, 255)"}
+    page.click(".theme-change-button[data-mode=light]")
+    assert (dark, page.evaluate(shade)) == ("rgb(18, 18, 18)", "rgb(255, 255, 255)")
+
+
+def test_what_is_printed_in_the_dark_is_dark_on_white(visit, base):
+    page = visit(base["file"] + "notebooks/06_measuring_honestly.html", colours="dark")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.evaluate(
+        "addEventListener('beforeprint', () => { shown = document.documentElement.dataset.theme; })"
+    )
+    assert page.pdf()
+    assert page.evaluate("shown") == "light"
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"

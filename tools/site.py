@@ -86,7 +86,8 @@ def stage(language):
         }
         parts.append((said_in(language, part["title"]), toc_rows(titles)))
     parts.append((said["last"], toc_rows(said["after"])))
-    tocs = [f"```{{toctree}}\n:hidden:\n:caption: {title}\n\n{rows}\n```" for title, rows in parts]
+    toc = "```{{toctree}}\n:hidden:\n:caption: {}\n\n{}\n```"
+    tocs = [toc.format(title, rows) for title, rows in parts if rows]
     (folder / "index.md").write_text("\n\n".join([index, *tocs, ""]), "utf-8")
 
 

@@ -75,7 +75,8 @@ def figure(one):
 
 
 def digits(number):
-    return f"{number:.3g}" if number >= 1 else f"{number:.2f}"
+    """A ratio as README writes it: 12.9, 3.84 or 0.60."""
+    return f"{number:.{2 if number < 10 else 1}f}"
 
 
 def table(columns, *rows):
