@@ -11,11 +11,12 @@ NOTEBOOKS = [f"notebooks/{path.stem}.html" for path in manifest.notebooks()]
 
 
 class Page(HTMLParser):
-    """A page's text, its tags (pairs of a name and attributes), and what its links may name."""
+    """A page's text, that of its outputs, its tags (pairs of a name and attributes), its ids."""
 
     def __init__(self, name):
         super().__init__()
-        self.name, self.tags, self.texts = name, [], []
+        self.name, self.tags, self.texts, self.outputs = name, [], [], []
+        self.divs = []  # those around the place that is read: whether each is an output
         self.source = (site.HTML / name).read_text("utf-8")
         self.feed(self.source)
         self.text = "".join(self.texts)
@@ -23,9 +24,17 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
+        if tag == "div":
+            self.divs.append("cell_output" in (dict(attrs).get("class") or "").split())
+
+    def handle_endtag(self, tag):
+        if tag == "div":
+            self.divs.pop()
 
     def handle_data(self, data):
         self.texts.append(data)
+        if any(self.divs):
+            self.outputs.append(data)
 
     def all(self, tag, attribute):
         return [found[attribute] for name, found in self.tags if name == tag and attribute in found]
@@ -33,6 +42,7 @@ class Page(HTMLParser):
     def target(self, link):
         """The file that a link of the page leads to, and what it names there."""
         path, anchor = urldefrag(link)
+        path = path.partition("?")[0]
         path = (site.HTML / self.name).parent / unquote(path) if path else site.HTML / self.name
         return path.resolve(), unquote(anchor)
 
