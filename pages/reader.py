@@ -7,6 +7,7 @@ from urllib.parse import unquote, urldefrag
 from tools import manifest, site
 
 PAGES = sorted(path.relative_to(site.HTML).as_posix() for path in site.HTML.rglob("*.html"))
+LISTED = [name for name in PAGES if not name.endswith(("404.html", "search.html"))]
 NOTEBOOKS = [f"notebooks/{path.stem}.html" for path in manifest.notebooks()]
 
 

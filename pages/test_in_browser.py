@@ -145,7 +145,7 @@ def test_a_search_finds_the_page(visit, base, words):
 
 
 def test_the_field_in_the_sidebar_searches(visit, base):
-    page = visit(base["file"] + "index.html")
+    page = visit(base["server"] + "index.html")
     page.click(".search-button-field")
     page.keyboard.type("guard")
     page.keyboard.press("Enter")
@@ -179,3 +179,13 @@ def test_what_is_printed_in_the_dark_is_dark_on_white(visit, base):
     assert page.pdf()
     assert page.evaluate("shown") == "light"
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_the_button_saves_the_notebook(visit, base):
+    page = visit(base["server"] + "notebooks/01_imperative_programs.html")
+    page.click(".dropdown-download-buttons button")
+    with page.expect_download(timeout=10_000) as saved:
+        page.click(".btn-download-source-button")
+    notebook = ROOT / "notebooks" / "01_imperative_programs.ipynb"
+    assert saved.value.suggested_filename == notebook.name
+    assert saved.value.path().read_bytes() == notebook.read_bytes()

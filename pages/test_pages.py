@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from html import unescape
 
 import pytest
-from reader import NOTEBOOKS, PAGES, Page, page
+from reader import LISTED, NOTEBOOKS, PAGES, page
 
 from tools import manifest, notebook, site
 from tools.colab import FIRST_CELL
@@ -116,9 +116,7 @@ def test_a_page_is_light_enough(name):
     assert sum(file.stat().st_size for file in files) < 1_500_000
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in PAGES if name not in ("404.html", "search.html")]
-)
+@pytest.mark.parametrize("name", LISTED)
 def test_a_page_tells_search_engines_and_previews_what_it_is(name):
     tags = page(name).tags
     metas = {m.get("name") or m.get("property"): m.get("content") for t, m in tags if t == "meta"}
@@ -131,16 +129,22 @@ def test_a_page_tells_search_engines_and_previews_what_it_is(name):
     links = {found["rel"]: found["href"] for tag, found in tags if tag == "link"}
     assert links["canonical"] == metas["og:url"]
     assert page(name).target(links["icon"])[0].is_file()
-    if name.startswith("notebooks"):
-        others = [Page(other).tags for other in NOTEBOOKS[:2]]
-        same = [m for tags in others for t, m in tags if m.get("content") == metas["description"]]
-        assert len(same) <= 2  # the description and its copy for previews
+
+
+def test_no_two_notebooks_are_described_alike():
+    descriptions = [
+        found["content"]
+        for name in NOTEBOOKS
+        for tag, found in page(name).tags
+        if tag == "meta" and found.get("name") == "description"
+    ]
+    assert len({*descriptions}) == len(descriptions) == len(NOTEBOOKS)
 
 
 def test_the_sitemap_and_what_github_and_search_engines_look_for():
     places = [one.text for one in ET.parse(site.HTML / "sitemap.xml").iter() if "loc" in one.tag]
     names = [place.removeprefix(manifest.pages_address()) for place in places]
-    assert sorted(names) == [name for name in PAGES if name not in ("404.html", "search.html")]
+    assert sorted(names) == LISTED
     robots = (site.HTML / "robots.txt").read_text("utf-8")
     assert f"Sitemap: {manifest.pages_address()}sitemap.xml" in robots
     assert (site.HTML / ".nojekyll").exists()
