@@ -1,5 +1,7 @@
 """The networks of the course, in PyTorch. `get_net` is explained in notebook 05."""
 
+from copy import deepcopy
+
 import torch
 from torch import nn
 
@@ -21,6 +23,11 @@ def get_net() -> nn.Sequential:
 def random_input(rows: int = 1) -> torch.Tensor:
     """An input for `get_net`: (rows, 512), normally distributed."""
     return torch.randn(rows, 512)
+
+
+def without_gradients(net: nn.Module) -> nn.Module:
+    """A copy of a network for inference, whose parameters ask for no gradients."""
+    return deepcopy(net).eval().requires_grad_(False)
 
 
 class ConvolutionBlock(nn.Module):

@@ -29,15 +29,14 @@ def _choice(comparison):
     if comparison.calls is not None:
         times = _times(best.total, comparison)
         text = f"Take {best.label}{_for_calls(comparison)}: with building, that is {times}"
-    elif best.slow_calls_of and best.mean_speedup < 1:
-        return (
-            f"Take {best.label} only if the usual call is what counts: it is "
-            f"{_times(best, comparison)}{_all_calls(best)}."
-        )
     else:
         times = _times(best, comparison) + _all_calls(best)
+        if best.slow_calls_of and best.mean_speedup < 1:
+            return f"Take {best.label} only if the usual call is what counts: it is {times}."
         text = f"Take {best.label}: a call is {times}{_pays(best)}"
-    return text + _rivals(best, others) + "."
+    low = _counts(best).low
+    rivals = [r.label for r in others if r is not best and _counts(r).high >= low]
+    return text + (f"; {' or '.join(rivals)} may be as good." if rivals else ".")
 
 
 def _counts(result: Result) -> Speedup:
@@ -47,14 +46,14 @@ def _counts(result: Result) -> Speedup:
 
 def _none(others, comparison):
     """What to say when nothing is known to be faster than the baseline: a line for each reason."""
-    base, calls = comparison.baseline, _for_calls(comparison)
     unclear = [result for result in others if _counts(result).verdict == UNCLEAR]
+    lines = "\n".join(_unclear(result, comparison) for result in unclear)
     later = _later(others, comparison)
-    if not unclear:
-        why = "with building, nothing else is faster" if calls else "nothing else is faster"
-        return f"Stay with {base}{calls}: {why}{later}."
-    lines = [_unclear(result, comparison) for result in unclear]
-    return "\n".join(lines) + (f" But{later[1:]}." if later else "")
+    if unclear:
+        return f"{lines} But {later}." if later else lines
+    calls = _for_calls(comparison)
+    why = "with building, nothing else is faster" if calls else "nothing else is faster"
+    return f"Stay with {comparison.baseline}{calls}: {why}{later and f'; {later}'}."
 
 
 def _unclear(result, comparison):
@@ -79,18 +78,11 @@ def _unclear(result, comparison):
     return f"{cannot_tell} ({seen}): {_more(result, comparison)}."
 
 
-def _quieter(comparison):
-    """What helps against a noise floor."""
-    if comparison.machine["threads"] in (None, 1):
-        return "Try it again when the machine is quieter."
-    return "Try one thread (--threads 1), or a quieter moment."
-
-
 def _more(result, comparison):
     """Of what to measure more, so that the interval becomes narrower."""
+    between, within = result.scatter_between, result.scatter_within
     if comparison.calls is not None:  # a launch measures the building once, however long it takes
         return _more_launches(comparison)
-    between, within = result.scatter_between, result.scatter_within
     if between is not None and between > 2 * within:
         return f"its launches differ, so {_more_launches(comparison)}"
     return f"give it more time (--time-limit {ceil(MORE * comparison.took)})"
@@ -100,20 +92,30 @@ def _more_launches(comparison):
     return f"give it more launches (--launches {MORE * len(comparison.launches)})"
 
 
+def _has_threads(comparison):
+    return comparison.machine["threads"] not in (None, 1)
+
+
+def _quieter(comparison):
+    """What helps against a noise floor."""
+    if _has_threads(comparison):
+        return "Try one thread (--threads 1), or a quieter moment."
+    return "Try it again when the machine is quieter."
+
+
 def _disturbed(comparison):
     """A line where calls take far longer among the others than alone."""
     worst = max(comparison.values(), key=lambda result: result.slowdown)
-    has_threads = comparison.machine["threads"] not in (None, 1)
     if worst.slowdown > SLOWED:
         what = f"a call of {worst.label} takes {worst.slowdown:.0f} times as long as it took alone"
-    elif comparison.machine.get("is_busy") and has_threads:
+    elif comparison.machine.get("is_busy") and _has_threads(comparison):
         what = "the machine is busy"
     else:
         return ""
-    others = (
-        "threads may be in each other's way" if has_threads else "other programs are in its way"
-    )
-    return f"\nBeware: {what}, so {others}. {_quieter(comparison)}"
+    why = "other programs are in its way"
+    if _has_threads(comparison):
+        why = "threads may be in each other's way"
+    return f"\nBeware: {what}, so {why}. {_quieter(comparison)}"
 
 
 def _for_calls(comparison):
@@ -123,8 +125,8 @@ def _for_calls(comparison):
 
 def _times(speedup, comparison):
     """'1.32 times as fast as with eager (1.28 to 1.36)'."""
-    times = f"{speedup.speedup:.2f} times as fast as with {comparison.baseline}"
-    return f"{times} ({_range(speedup)})"
+    base = comparison.baseline
+    return f"{speedup.speedup:.2f} times as fast as with {base} ({_range(speedup)})"
 
 
 def _range(speedup):
@@ -161,11 +163,4 @@ def _later(others, comparison):
     if not hope:
         return ""
     best = max(hope, key=lambda result: result.speedup)
-    return f"; a call of {best.label} is {_times(best, comparison)}{_pays(best)}"
-
-
-def _rivals(best, others):
-    """The other candidates that this run does not tell from the best."""
-    rest = [result for result in others if result is not best]
-    labels = [result.label for result in rest if _counts(result).high >= _counts(best).low]
-    return f"; {' or '.join(labels)} may be as good" if labels else ""
+    return f"a call of {best.label} is {_times(best, comparison)}{_pays(best)}"

@@ -7,14 +7,9 @@ from ..measure.statistics import ERROR, interval, usual_time
 from ..tables import Column, seconds, text_table
 from ..verdicts import judge
 
-COLUMNS = [
-    Column(""),
-    Column("time then", 9),
-    Column("time now", 9),
-    Column("now : then", 10),
-    Column("95 % interval", 16),
-    Column("verdict", 19),
-]
+COLUMNS = [Column(""), Column("time then", 9), Column("time now", 9), Column("now : then", 10)]
+COLUMNS += [Column("95 % interval", 16), Column("verdict", 19)]
+SETTINGS = ("processor", "cores", "threads", "waiting", "device")
 
 
 def speedups_since(then: Comparison, now: Comparison) -> dict[str, Speedup]:
@@ -25,8 +20,7 @@ def speedups_since(then: Comparison, now: Comparison) -> dict[str, Speedup]:
     between the one's low and the other's high end is an interval of the difference; it is wider
     than need be.
     """
-    labels = [label for label in now if label in then]
-    found = {}
+    found, labels = {}, [label for label in now if label in then]
     for label in labels:
         old, new = (_log_time(run, label, ERROR / 2 / len(labels)) for run in (then, now))
         low, middle, high = old[0] - new[2], old[1] - new[1], old[2] - new[0]
@@ -52,17 +46,14 @@ def text(then: Comparison, now: Comparison, since: dict[str, Speedup]) -> str:
         times = [seconds(run[label].median) for run in (then, now)]
         cells = ["?", "not known"]
         if speedup.is_known:
-            ends = f"{speedup.low:.3f} to {speedup.high:.3f}"
-            cells = [f"{speedup.speedup:.3f}", ends]
+            cells = [f"{speedup.speedup:.3f}", f"{speedup.low:.3f} to {speedup.high:.3f}"]
         rows.append([label, *times, *cells, speedup.verdict])
     lines = [text_table(COLUMNS, rows), f"then: {then.machine['date'][:10]}"]
-    for name in ("processor", "cores", "threads", "waiting", "device"):
-        was, has = then.machine.get(name), now.machine.get(name)
-        if was != has:
-            lines.append(f"note: {name} then: {was}, now: {has}")
-    versions = then.machine["versions"], now.machine["versions"]
-    for name in versions[0] | versions[1]:
-        was, has = (each.get(name, "none") for each in versions)
-        if was != has:
-            lines.append(f"note: {name} then: {was}, now: {has}")
+    was, has = (
+        {name: run.machine.get(name) for name in SETTINGS} | run.machine["versions"]
+        for run in (then, now)
+    )
+    for name in was | has:
+        if was.get(name) != has.get(name):
+            lines.append(f"note: {name} then: {was.get(name)}, now: {has.get(name)}")
     return "\n".join(lines)

@@ -93,11 +93,11 @@ def run(options):
         options.error(str(error))
     if len(answer) == 1:  # one size: a comparison says more
         (answer,) = answer.values()
-        kind, (shown, limits) = "comparison", without_limits(answer)
+        shown, limits = without_limits(answer)
     else:
-        kind, shown, limits = "sweep", answer, []
-    print(shown, *limits, *about_threads(answer), sep="\n")
-    write(kind, answer, shown, options)
+        shown, limits = answer, []
+    print(shown, *limits, sep="\n")
+    write(answer, shown, options)
 
 
 def without_limits(comparison):
@@ -108,11 +108,3 @@ def without_limits(comparison):
     lines = [f"{label}: {seconds(comparison[label].median)} a call" for label in limits]
     ways = [label for label in comparison if label not in limits]
     return (comparison.among(ways) if len(ways) > 1 else comparison), lines
-
-
-def about_threads(answer):
-    """Why a reader may find other figures in a notebook, as a list of lines."""
-    threads = answer.machine["threads"]
-    if threads in (None, 1):
-        return []
-    return [f"Measured with {threads} threads. The notebooks use one, so their figures differ."]

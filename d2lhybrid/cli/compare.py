@@ -18,16 +18,13 @@ so that the answer holds for the programs and not only for one run of them.
     python -m d2lhybrid compare mine.py -- 3 large      (the file finds 3 and large in sys.argv)
 
 A call is one of many, made one after the other in bursts of 0.3 ms, or alone if it takes longer.
-The speed-up is the median of the ratios of calls that were timed side by side. It may differ from
-the quotient of the two times in the table; on a busy machine it is the better figure.
-
-All candidates are in memory at the same time. Calls far below a millisecond are judged best with
-one thread: the idle threads of one process go on waiting actively, and so disturb the others.
+The speed-up is the median of the ratios of calls that were timed side by side, and may differ from
+the quotient of the two times. All candidates are in memory at the same time. Calls far below a
+millisecond are judged best with one thread, as idle threads wait actively and disturb the others.
 
 What is built once and shipped, such as an exported file, is built beforehand, by another program:
-let the function that builds the candidate only load it. torch.compile finds in its cache what an
-earlier process compiled; the price of the first one on this machine is in a note, and --cold-cache
-asks for it each time.
+let the candidate only load it. torch.compile finds in its cache what an earlier process compiled;
+the price of the first one on this machine is in a note, and --cold-cache asks for it each time.
 
 The exit status is 0 for an answer, whatever it says; 1 for what --fail-if-slower forbids; 2 for a
 file that cannot be used; 3 for an answer without the candidates that failed; 130 if Ctrl-C ended
@@ -45,68 +42,43 @@ def add_command(commands):
         epilog=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    compare.add_argument("file", type=Path, nargs="?", help="a Python file, see --example")
-    compare.add_argument("--example", action="store_true", help="print such a file, for PyTorch")
-    compare.add_argument(
-        "--calls",
-        type=size,
-        metavar="N",
-        help="judge building and N calls together, computed from the price and the time of a call",
-    )
-    compare.add_argument(
+    option = compare.add_argument
+    count, limit = {"type": size, "metavar": "N"}, {"type": duration, "metavar": "S"}
+    option("file", type=Path, nargs="?", help="a Python file, see --example")
+    option("--example", action="store_true", help="print such a file, for PyTorch")
+    option("--calls", **count, help="judge building and N calls together, computed from both")
+    option(
         "--launches",
-        type=size,
-        metavar="N",
-        help="start every candidate N times; unless said otherwise 9 times, and more if the "
-        "interval is wide then, as long as it all takes little more than a minute",
+        **count,
+        help="start every candidate N times; by default 9 times, and more if the interval is wide "
+        "then, as long as it all takes little more than a minute",
     )
-    compare.add_argument(
+    option(
         "--time-limit",
-        type=duration,
-        metavar="S",
-        help="seconds of measuring, half a second for each launch unless said otherwise; a round "
-        "that has begun is ended, and each launch measures one",
+        **limit,
+        help="seconds of measuring, half a second for each launch by default; a round that has "
+        "begun is ended, and each launch measures one",
     )
-    compare.add_argument(
-        "--timeout",
-        type=duration,
-        default=300.0,
-        metavar="S",
-        help="seconds to wait for a candidate to be built and first called, 300 unless said "
-        "otherwise",
+    option(
+        "--timeout", **limit, default=300.0, help="seconds for building and first calls, else 300"
     )
-    compare.add_argument(
-        "--sizes",
-        type=size,
-        nargs="+",
-        metavar="N",
-        help="compare at each of these sizes: each function with exactly one parameter builds a "
-        "candidate, and gets the size",
+    option("--sizes", **count, nargs="+", help="give each size to functions with one parameter")
+    option(
+        "--threads", **count, nargs="+", default=[None], help="how many threads; a table for each N"
     )
-    compare.add_argument(
-        "--threads",
-        type=size,
-        nargs="+",
-        default=[None],
-        metavar="N",
-        help="how many threads each candidate may use; several numbers give several tables",
-    )
-    compare.add_argument(
+    option(
         "--fresh",
         metavar="NAME",
         help="a function of the file that returns the arguments of one call, as a tuple; it is "
         "called for each call, outside the timing",
     )
-    compare.add_argument(
+    option(
         "--cold-cache",
         action="store_true",
-        help="give each process an empty folder in place of torch.compile's cache, as in a new "
-        "container",
+        help="build with torch.compile's cache in an empty folder",
     )
-    compare.add_argument(
-        "--against", type=Path, metavar="FILE", help="compare with what --json wrote in another run"
-    )
-    compare.add_argument(
+    option("--against", type=Path, metavar="FILE", help="compare with another run's --json FILE")
+    option(
         "--fail-if-slower",
         type=percent,
         metavar="P",
@@ -114,17 +86,14 @@ def add_command(commands):
         "--against, else than the baseline",
     )
     add_files(compare)
-    compare.add_argument("--markdown", action="store_true", help="print the table for a page")
-    compare.add_argument(
-        "--no-check", action="store_true", help="do not check that all return the same"
-    )
-    compare.add_argument(
+    option("--markdown", action="store_true", help="print the table for a page")
+    option("--no-check", action="store_true", help="do not check that all return the same")
+    option(
         "--tolerance",
         type=share,
         metavar="R",
         help="how far results may differ, relative to the largest number; by default the rounding "
-        "of the format in which they are computed, 2e-5 for float32, 0.04 for bfloat16 and "
-        "quantised numbers",
+        "of their format, 2e-5 for float32, 0.04 for bfloat16 and quantised numbers",
     )
     compare.set_defaults(run=run, error=compare.error)
 
@@ -138,24 +107,13 @@ def run(options):
         return
     if options.file is None:
         options.error("which file? `python -m d2lhybrid compare --example` prints one")
+    if options.sizes and (options.against or options.fail_if_slower is not None):
+        options.error("--against and --fail-if-slower are for one size, without --sizes")
     then = read(options.against) if options.against else None
-    program = {"timeout": options.timeout, "inputs": options.fresh, "argv": options.argv}
-    program["cold_cache"] = options.cold_cache
     left_out, answers = [], {}
     try:
         for threads in options.threads:
-            answers[threads] = compare_file(
-                options.file,
-                left_out.append,
-                options.sizes,
-                options.launches,
-                options.time_limit,
-                program | {"threads": threads},
-                calls=options.calls,
-                check=not options.no_check,
-                tolerance=options.tolerance,
-                single_calls=not options.sizes,
-            )
+            answers[threads] = compare_file(options, threads, left_out.append)
             if not answers[threads].complete:
                 break
     except UnusableFile as error:
@@ -170,9 +128,9 @@ def tell(answers, left_out, then, options):
     from . import against
     from .own_model import show
 
-    worst = 1.0
+    worst, several = 1.0, len(options.threads) > 1
     for i, (threads, answer) in enumerate(answers.items()):
-        if len(options.threads) > 1:
+        if several:
             print("\n" * (i > 0) + f"With {threads} thread{'s' * (threads != 1)}:\n")
         try:
             show(answer, options.markdown)
@@ -184,8 +142,7 @@ def tell(answers, left_out, then, options):
             if options.fail_if_slower is not None:
                 worst = min([worst, *(s.high for s in speedups if s.verdict == SLOWER)])
         finally:  # even if nobody reads on
-            kind = "sweep" if options.sizes else "comparison"
-            write(kind, answer, answer, options, threads if len(options.threads) > 1 else None)
+            write(answer, answer, options, threads if several else None)
     for text in dict.fromkeys(left_out):
         print(f"\nleft out: {text}")
     if not answer.complete and not left_out:

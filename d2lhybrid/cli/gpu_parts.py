@@ -18,7 +18,7 @@ from ..measure.comparison import compare
 from ..measure.statistics import interval
 from ..measure.sweeps import sweep
 from ..measure.timing import no_garbage_collection
-from ..nets import ConvolutionBlock, TransformerBlock, get_net, random_input
+from ..nets import ConvolutionBlock, TransformerBlock, get_net, random_input, without_gradients
 from ..tables import Column, seconds, text_table
 from .options import answers
 
@@ -69,7 +69,7 @@ def launches(gpu, plan, options):
 
     ways = {"one by one": lambda x: jobs(usual), "one CUDA graph": recipe(build)}
     answer = compare(ways, x, **options)
-    return answers("comparison", answer), [f"{plan.launches} small jobs", table(answer)]
+    return answers(answer), [f"{plan.launches} small jobs", table(answer)]
 
 
 def queue(gpu, plan, options):
@@ -165,7 +165,7 @@ def two_gpus(gpu, plan, options):
     swept = sweep(ways, texts, plan.batches, **options)
     lines = ["bytes from one GPU to the other", times_table("bytes", found), ""]
     lines += ["the gradient of the transformer block for a batch of texts", table(swept)]
-    return {"copy": found, "step": answers("sweep", swept)}, lines
+    return {"copy": found, "step": answers(swept)}, lines
 
 
 def copied(gpu, size, repeats):
@@ -203,7 +203,7 @@ def networks(gpu, plan, options):
             continue
         skipped = skipped_graphs()
         swept = swept_network(gpu, plan, options, make, make_input)
-        found[name] = answers("sweep", swept)
+        found[name] = answers(swept)
         lines += ["", name, table(swept)]
         if skipped_graphs() > skipped:
             options["on_error"](f"{name}: torch.compile made a program without CUDA graphs")
@@ -211,7 +211,7 @@ def networks(gpu, plan, options):
 
 
 def swept_network(gpu, plan, options, make, make_input):
-    net = make().eval().requires_grad_(False).to(gpu.devices[0])
+    net = without_gradients(make()).to(gpu.devices[0])
 
     def sized(n):
         torch.compiler.reset()  # each size is compiled by itself

@@ -3,10 +3,13 @@
 import argparse
 import json
 import os
-from math import inf, isfinite
+from contextlib import suppress
+from math import isfinite
 from pathlib import Path
+from sys import float_info
 
 from ..measure.results import Comparison
+from ..measure.sweeps import Sweep
 
 ANSWERS = ["speedup", "low", "high", "verdict", "median", "price", "break_even"]
 FORMAT = 3  # of the files that --json writes; a new number for what older readers cannot read
@@ -18,13 +21,14 @@ def add_files(parser):
     parser.add_argument("--plot", type=picture, metavar="FILE", help="draw it: PNG, PDF or SVG")
 
 
-def write(kind, answer, shown, options, threads=None):
+def write(answer, shown, options, threads=None):
     """Write what the options ask for: the answer as JSON, and a picture of what is shown.
 
     Answers for several numbers of `threads` get them into the names of their files.
     """
     if options.json:
-        content = {"format": FORMAT, kind: answer.to_dict(), "answers": answers(kind, answer)}
+        kind = "sweep" if isinstance(answer, Sweep) else "comparison"
+        content = {"format": FORMAT, kind: answer.to_dict(), "answers": answers(answer)}
         try:
             with open(numbered(options.json, threads), "w") as file:
                 json.dump(content, file)
@@ -45,16 +49,18 @@ def numbered(path, threads):
     return path if threads is None else path.with_name(f"{path.stem}-{threads}{path.suffix}")
 
 
-def answers(kind, answer):
+def answers(answer):
     """What follows for each candidate, at each size of a sweep; null for what is not known."""
-    if kind == "sweep":
-        return {str(n): answers("comparison", comparison) for n, comparison in answer.items()}
-    found = {}
-    for label, result in answer.items():
-        values = {name: getattr(result, name) for name in ANSWERS}
-        is_known = {k: not isinstance(v, float) or isfinite(v) for k, v in values.items()}
-        found[label] = {k: v if is_known[k] else None for k, v in values.items()}
-    return found
+    if isinstance(answer, Sweep):
+        return {str(size): answers(comparison) for size, comparison in answer.items()}
+    return {
+        label: {name: _known(getattr(result, name)) for name in ANSWERS}
+        for label, result in answer.items()
+    }
+
+
+def _known(value):
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def read(path):
@@ -75,34 +81,21 @@ def size(text):
     return int(text)
 
 
-def duration(text):
-    """Seconds, above 0."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < inf:
-        raise argparse.ArgumentTypeError(f"{text!r} must be seconds, above 0 and finite")
-    return number
+def number(least, most, what):
+    """A kind of option: a number between two others, or the message says that it must be `what`."""
+
+    def checked(text):
+        with suppress(ValueError):
+            if least <= float(text) <= most:
+                return float(text)
+        raise argparse.ArgumentTypeError(f"{text!r} must be {what}")
+
+    return checked
 
 
-def share(text):
-    """A number from 0 to 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} must be a number from 0 to 1")
-    return number
-
-
-def percent(text):
-    """A number from 0 to 100."""
-    try:
-        return 100 * share(str(float(text) / 100))
-    except (ValueError, argparse.ArgumentTypeError):
-        raise argparse.ArgumentTypeError(f"{text!r} must be a number from 0 to 100") from None
+duration = number(float_info.min, float_info.max, "seconds, above 0 and finite")
+share = number(0, 1, "a number from 0 to 1")
+percent = number(0, 100, "a number from 0 to 100")
 
 
 def writable(path):

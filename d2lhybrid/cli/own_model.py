@@ -3,12 +3,12 @@
 import ast
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from ..frameworks.threads import AT_ONCE, SOON, WAITING
 from ..measure.candidates import CandidateError, own_process
@@ -53,17 +53,15 @@ def builders(path: Path, parameters: int = 0) -> dict[str, int]:
         tree = ast.parse(decode_source(path.read_bytes()), str(path))
     except OSError as error:
         raise UnusableFile(f"{path}: {error.strerror}") from error
-    except SyntaxError as error:
-        if error.lineno is None:  # it is not even text
-            raise UnusableFile(f"{path} is no Python source in UTF-8: {error.msg}") from error
-        raise UnusableFile(f"{path}, line {error.lineno}: {error.msg}") from error
-    except ValueError as error:  # null bytes, in older Pythons
-        raise UnusableFile(f"{path} is no Python source in UTF-8: {error}") from error
+    except (SyntaxError, ValueError) as error:  # the second of null bytes, in older Pythons
+        line, why = getattr(error, "lineno", None), getattr(error, "msg", error)
+        where = f", line {line}: " if line else " is no Python source in UTF-8: "
+        raise UnusableFile(f"{path}{where}{why}") from error
     found = {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             found.pop(node.name, None)  # the last definition counts
-            if vars(node.args).keys() and _takes(node.args, parameters):
+            if _takes(node.args, parameters):
                 found[node.name] = node.lineno
     if len(found) < 2:
         names = [f"only one candidate, {name} (line {line})" for name, line in found.items()]
@@ -79,42 +77,39 @@ def _takes(arguments, count):
 
 
 def compare_file(
-    path: Path,
-    left_out: Callable[[str], None],
-    sizes: list[int] | None = None,
-    launches: int | None = None,
-    time_limit: float | None = None,
-    program: dict[str, Any] | None = None,
-    **options: Any,
+    options: Namespace, threads: int | None, left_out: Callable[[str], None]
 ) -> Comparison | Sweep:
-    """Compare what a file builds, each candidate in processes of its own.
+    """Compare what a file builds, each candidate in processes of its own with so many threads.
 
-    `left_out` gets a text about each candidate that fails, or returns something else than the
-    baseline. With `sizes` the functions that build get each of them, and the answer is a `Sweep`.
-    By default there are 9 `launches`, fewer if calls are very long and more if the interval is
-    wide, and `time_limit` is half a second for each. `program` are options of `own_process`, all
-    other `options` those of `compare`. UnusableFile for a file that cannot be compared.
+    `options` are those of the command. `left_out` gets a text about each candidate that fails, or
+    returns something else than the baseline. UnusableFile for a file that cannot be compared.
     """
+    path, sizes = options.file, options.sizes
     lines = builders(path, parameters=1 if sizes else 0)
     _let_threads_sleep()
+    program = {"threads": threads, "timeout": options.timeout, "inputs": options.fresh}
+    program |= {"argv": options.argv, "cold_cache": options.cold_cache}
     try:
-        programs = {name: own_process(path, name, **program or {}) for name in lines}
+        programs = {name: own_process(path, name, **program) for name in lines}
     except ValueError as error:
         raise UnusableFile(str(error)) from error
     least = least_launches(len(programs) - 1)
-    if launches is None and time_limit is None:
-        options["extra_launches"] = EXTRA
-    options["min_launches"] = launches or least
-    launches = launches or max(LAUNCHES, least)
-    options |= {"launches": launches, "time_limit": time_limit or launches / 2}
-
-    def on_error(error):
-        left_out(_failure(path, error, lines[error.label]))
-
+    launches = options.launches or max(LAUNCHES, least)
+    asked = {
+        "launches": launches,
+        "min_launches": options.launches or least,
+        "extra_launches": 0 if options.launches or options.time_limit else EXTRA,
+        "time_limit": options.time_limit or launches / 2,
+        "calls": options.calls,
+        "check": not options.no_check,
+        "tolerance": options.tolerance,
+        "single_calls": not sizes,
+        "on_error": lambda error: left_out(_failure(path, error, lines[error.label])),
+    }
     try:
         if sizes:
-            return sweep(programs, lambda n: n, sizes, on_error=on_error, **options)
-        return compare(programs, on_error=on_error, **options)
+            return sweep(programs, lambda n: n, sizes, **asked)
+        return compare(programs, **asked)
     except CandidateError as error:
         raise UnusableFile(_failure(path, error, lines[error.label])) from error
     except (TypeError, ValueError) as error:
@@ -150,12 +145,11 @@ def _in_options(text):
 
 def show(answer: Comparison | Sweep, markdown: bool) -> None:
     """Print the answer, and what it means."""
-    shown = answer if isinstance(answer, Sweep) else _without_cheap_prices(answer)
-    print(shown.to_markdown() if markdown else shown)
     if isinstance(answer, Sweep):
-        print(*(f"\n{size}: {advice(comparison)}" for size, comparison in answer.items()), sep="")
+        shown, said = answer, [f"{size}: {advice(one)}" for size, one in answer.items()]
     else:
-        print(f"\n{single_calls(answer)}\n\n{advice(answer)}")
+        shown, said = _without_cheap_prices(answer), [single_calls(answer), "", advice(answer)]
+    print(shown.to_markdown() if markdown else shown, "", *said, sep="\n")
     if sys.stdout:  # None if it was closed
         sys.stdout.flush()
 
@@ -169,15 +163,16 @@ def single_calls(comparison: Comparison) -> str:
     rows = []
     for label in comparison:
         timings = [timings[label] for timings in comparison.launches]
-        times = sorted(time for timing in timings for time in timing.single)
         if timings[0].calls * timings[0].inner_calls == 1:
-            times = sorted(time for t in timings for time in t.block_a + t.block_b)
-        cells = [seconds(median(times))] if times else [""]
+            times = sorted(time for one in timings for time in one.block_a + one.block_b)
+        else:
+            times = sorted(time for one in timings for time in one.single)
+        row = [label, seconds(median(times)) if times else ""]
         for share in (0.95, 0.99):
             longer = int(len(times) * (1 - share) + 1e-9)
-            cells.append(seconds(times[-1 - longer]) if longer >= 5 else "")
-        memory = [timing.memory for timing in timings if timing.memory]
-        rows.append([label, *cells, f"{median(memory) / 1e6:.0f} MB" if memory else ""])
+            row.append(seconds(times[-1 - longer]) if longer >= 5 else "")
+        memory = [one.memory for one in timings if one.memory]
+        rows.append([*row, f"{median(memory) / 1e6:.0f} MB" if memory else ""])
     titles = ["single calls: p50", "p95", "p99", "peak memory"]
     return text_table([Column(""), *(Column(title, 10) for title in titles)], rows)
 

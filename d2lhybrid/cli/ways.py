@@ -3,50 +3,39 @@
 `compare_ways` is explained in notebook 12, `compare_frameworks` in notebook 17.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from copy import deepcopy
 from typing import Any
 
-from ..hybrid.compiler import hybridize
 from ..lesson import muted
-from ..machine.limits import c_loop, reading
-from ..measure.candidates import recipe
 from ..measure.processes import started
 from ..measure.show import progress_line
 from ..measure.sweeps import Sweep, sweep
 from ..nets import get_net, random_input
 from ..side_by_side import framework_ways, missing_frameworks, network_input, network_weights
-from ..side_by_side.this_process import others_ways, torchs_ways
+from ..side_by_side.this_process import ways
 
 
 def compare_ways(
-    batches: tuple[int, ...] = (1,),
-    report: Callable[[str], None] = print,
-    time_limit: float = 3.0,
-    **options: Any,
+    batches: Sequence[int] = (1,), report: Callable[[str], None] = print, **options: Any
 ) -> Sweep:
     """Compare the ways to run the course's network, at each batch size. Returns a `Sweep`.
 
     The baseline is the network as it comes, eager, with gradients; everything else runs without.
     What is not installed does not take part, and what fails is left out; `report` gets a line
-    about it. `options` go to `compare`; with an `on_error` of its own, the caller gets the errors
-    and `report` stays silent.
+    about it. `options` go to `compare`; a size is measured for 3 s unless they say otherwise.
     """
-    failed = []
-    show = progress_line(options.pop("progress", None))  # made here, where nothing is muted
-    options = {"on_error": failed.append, **options, "time_limit": time_limit, "progress": show}
+    failed, show = [], progress_line(None)  # made here, where nothing is muted
+    options = {"time_limit": 3.0, "on_error": failed.append, "progress": show} | options
     with muted():
         answer = sweep(ways(get_net()), random_input, batches, **options)
-    for error in failed:
-        report(f"left out: {str(error).splitlines()[0]}")
+    _report(failed, report)
     return answer
 
 
 def compare_frameworks(
-    batches: tuple[int, ...] = (1,),
+    batches: Sequence[int] = (1,),
     report: Callable[[str], None] = print,
-    time_limit: float | None = None,
     launches: int = 1,
     **options: Any,
 ) -> Sweep:
@@ -54,44 +43,26 @@ def compare_frameworks(
 
     Each way runs in a process of its own, with one thread and without gradients; the baseline is
     PyTorch's eager. `report` gets a line about what is not installed, and one about each way that
-    fails and is left out. `options` go to `compare`; with an `on_error` of its own, the caller gets
-    the errors. By default each way is started once, for all sizes, and a size is measured for 10 s;
-    two runs may then differ by more than their intervals say. With several `launches`, 11 or more
-    for all ways, it is 3 s for each.
+    fails and is left out. By default each way is started once, for all sizes, and a size is
+    measured for 10 s; two runs may then differ by more than their intervals say. With several
+    `launches`, 11 or more for all ways, it is 3 s for each. `options` go to `compare`.
     """
     if missing := missing_frameworks():
         report(f"not installed, so left out: {', '.join(missing)}")
-    failed = []
-    weights = network_weights()
-    options = {"on_error": failed.append, **options, "launches": launches}
-    options["time_limit"] = time_limit or (10.0 if launches == 1 else 3.0 * launches)
-    ways = framework_ways()
-    options.setdefault("baseline", next(iter(ways)))  # if it fails, there is nothing to compare
-    once = started(ways, on_error=options["on_error"]) if launches == 1 else nullcontext(ways)
+    weights, programs, failed = network_weights(), framework_ways(), []
+    options = {
+        "baseline": next(iter(programs)),  # if it fails, there is nothing to compare
+        "time_limit": 10.0 if launches == 1 else 3.0 * launches,
+        "on_error": failed.append,
+        "launches": launches,
+    } | options
+    once = started(programs, on_error=failed.append) if launches == 1 else nullcontext(programs)
     with once as running:
         answer = sweep(running, lambda n: (weights, network_input(n)), batches, **options)
-    for error in failed:
-        report(f"left out: {str(error).splitlines()[0]}")
+    _report(failed, report)
     return answer
 
 
-def ways(net):
-    """label -> candidate; first the baseline."""
-    frozen = deepcopy(net).eval().requires_grad_(False)
-    return {
-        "eager": net,
-        "eager, no gradients": frozen,
-        **{label: recipe(build) for label, build in torchs_ways(net, frozen).items()},
-        **{label: recipe(build) for label, build in others_ways(net).items()},
-        **our_ways(frozen),
-    }
-
-
-def our_ways(net):
-    """What our own compiler makes of it, and what limits that; the lowest limit is last."""
-    x = random_input()
-    return {
-        "hybridize": recipe(lambda: hybridize(net, x)),
-        "the same C, in a C loop": recipe(lambda: c_loop(net, x)),
-        "limit: read the weights": recipe(lambda: reading(net, x)),
-    }
+def _report(failed, report):
+    for error in failed:
+        report(f"left out: {str(error).splitlines()[0]}")

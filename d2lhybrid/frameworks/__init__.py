@@ -1,23 +1,13 @@
 """What the course has to know of each framework: one file for each, and one row here.
 
-A file defines some of these functions; it leaves out those for which its framework has nothing
-special:
+A file answers, for its framework, some of the questions below that are asked by `_functions`, in
+functions of the same names. It says None to what is not its own, an array or a device, and leaves
+out questions for which its framework has nothing special. It may also define
 
-    synchronize()       wait until its devices have done all that this process asked of them
-    to_numpy(array)     a NumPy array of the same numbers; None for what is not its array
-    state()             settings that change how fast it is: {"threads": 2, "gradients": True}
-    needs_gradients(array)
-                        whether notes were kept for the gradients of what has computed it; None if
-                        it is not its array
-    name_of(device)     the device's name, with the model of a GPU; None if the device is not this
-                        framework's
-    compilations()      how many programs it has compiled, found in its cache, and not found there
-    prepare()           a context manager in which it is imported: what makes it quiet, what it
-                        lacks
-    SYSTEMS             the systems that have wheels of it, as `this_system()` calls them; without
-                        it, all have
+    prepare()   a context manager in which it is imported: what makes it quiet, what it lacks
+    SYSTEMS     the systems that have wheels of it, as `this_system()` calls them; by default all
 
-This module asks them of every framework that is loaded, and loads none itself, except in
+This module asks every framework that is loaded, and loads none itself, except in
 `import_framework`, and NumPy in `to_numpy`. Used in notebooks 05 to 16.
 """
 
@@ -66,12 +56,8 @@ def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
         mx = import_framework("mxnet", threads=1)
 
     Do it before you import anything else, and use one framework in a process: some pairs of them
-    crash, and settings of one change another.
-
-    Args:
-        name: As Python imports it, such as "mxnet", "tensorflow", "paddle" or "jax".
-        threads: How many threads it may use; by default its own choice. Where there are more
-            threads than free cores, they wait for each other, and measured times mean little.
+    crash, and settings of one change another. By default it chooses its number of threads. Where
+    there are more than free cores, they wait for each other, and measured times mean little.
 
     Raises:
         FrameworkNotFound: If it is not installed. The message says how to get it, or that there
@@ -80,8 +66,7 @@ def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
         ValueError: For a framework that is not in the table.
     """
     if name not in FRAMEWORKS:
-        known = ", ".join(FRAMEWORKS)
-        raise ValueError(f"there is no framework {name!r} here; there are: {known}")
+        raise ValueError(f"there is no framework {name!r} here; there are: {', '.join(FRAMEWORKS)}")
     if name not in sys.modules and not find_spec(name):
         raise FrameworkNotFound(name, advice(name))
     if threads is not None:
@@ -97,14 +82,12 @@ def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
 
 def advice(name: str) -> str:
     """How to get a framework that is not installed, in one line."""
-    if this_system() in (_function(FRAMEWORKS[name], "SYSTEMS") or [this_system()]):
-        python = "py" if os.name == "nt" else "python3"
-        return (
-            f"To get it, run this in the folder of the course: {python} course.py frameworks {name}"
-        )
-    return (
-        f"There is none for {this_system()}. Read the stored page, or open the notebook on Colab."
-    )
+    systems = _function(FRAMEWORKS[name], "SYSTEMS")
+    if systems and this_system() not in systems:
+        where = "Read the stored page, or open the notebook on Colab."
+        return f"There is none for {this_system()}. {where}"
+    python = "py" if os.name == "nt" else "python3"
+    return f"To get it, run this in the folder of the course: {python} course.py frameworks {name}"
 
 
 def this_system() -> str:
@@ -124,12 +107,9 @@ def synchronize() -> None:
 
 
 def to_numpy(array: Any) -> Any:
-    """An array of any framework, a number or a list, as a NumPy array."""
-    for convert in _functions("to_numpy"):
-        converted = convert(array)
-        if converted is not None:
-            return converted
-    return import_module("numpy").asarray(array)
+    """An array of any framework, a number or a list, as a NumPy array of the same numbers."""
+    converted = _first("to_numpy", array)
+    return import_module("numpy").asarray(array) if converted is None else converted
 
 
 def state() -> dict[str, Any]:
@@ -145,43 +125,42 @@ def state() -> dict[str, Any]:
 
 def needs_gradients(array: Any) -> bool | None:
     """Whether notes were kept for the gradients of what has computed an array; None if unknown."""
-    said = (ask(array) for ask in _functions("needs_gradients"))
-    return next((answer for answer in said if answer is not None), None)
+    return _first("needs_gradients", array)
 
 
 def number_format(call: Callable[[], Any]) -> str:
     """The coarsest number format in which a call computes, such as 'bfloat16'; '' if not known."""
-    answers = (ask(call) for ask in _functions("number_format"))
-    return next((answer for answer in answers if answer), "")
+    return _first("number_format", call) or ""
 
 
 def name_of(device: str) -> str:
     """A device's name, such as `cuda:0`, with the model of a GPU where it is known."""
-    names = (ask(device) for ask in _functions("name_of"))
-    return next((name for name in names if name is not None), device)
+    return _first("name_of", device) or device
 
 
 def compilations() -> tuple[int, int, int]:
     """How many programs were compiled so far, found in a compiler's cache, and not found there."""
     counts = [count() for count in _functions("compilations")]
-    return tuple(map(sum, zip(*counts, strict=True))) if counts else (0, 0, 0)
+    return tuple(map(sum, zip((0, 0, 0), *counts, strict=True)))
 
 
 def versions() -> dict[str, str]:
     """The versions of the frameworks that are loaded, without those that only another one uses."""
-    loaded = {name: sys.modules.get(name) for name in FRAMEWORKS}
-    return {
-        name: str(module.__version__)
-        for name, module in loaded.items()
-        if hasattr(module, "__version__") and name not in _came_along
-    }
+    named = [name for name in FRAMEWORKS if name not in _came_along]
+    found = {name: getattr(sys.modules.get(name), "__version__", None) for name in named}
+    return {name: str(version) for name, version in found.items() if version}
 
 
 def _functions(question: str) -> Iterator[Callable]:
     """The functions of that name, of the frameworks that are loaded."""
-    for name, file in FRAMEWORKS.items():
-        if sys.modules.get(name) and (function := _function(file, question)):
-            yield function
+    files = [file for name, file in FRAMEWORKS.items() if sys.modules.get(name)]
+    return filter(None, (_function(file, question) for file in files))
+
+
+def _first(question, about):
+    """What the first framework says that does not say None."""
+    answers = (answer(about) for answer in _functions(question))
+    return next((said for said in answers if said is not None), None)
 
 
 @cache  # `compare` asks in every block

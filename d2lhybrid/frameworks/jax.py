@@ -1,10 +1,11 @@
 """JAX, which records a function and compiles the recording with XLA. See notebook 13."""
 
 import logging
-import os
 import sys
 from contextlib import contextmanager
 from functools import cache
+
+from .threads import threads_in
 
 SYSTEMS = ["Linux x86_64", "Linux aarch64", "Darwin arm64", "Windows AMD64"]
 
@@ -52,9 +53,7 @@ def to_numpy(array):
 
 
 def state():
-    """JAX does not say how many threads it has; it reads them from here, at its first operation."""
-    threads = os.environ.get("NPROC", "")
-    return {"threads": int(threads)} if threads.isdecimal() else {}
+    return threads_in("NPROC")  # JAX does not say how many it has, and reads this
 
 
 def name_of(device):

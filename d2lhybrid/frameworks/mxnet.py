@@ -5,7 +5,6 @@ lent them for as long as the import takes.
 """
 
 import math
-import os
 import re
 import sys
 import warnings
@@ -13,6 +12,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from types import ModuleType
 from unittest.mock import patch
+
+from .threads import threads_in
 
 SYSTEMS = ["Linux x86_64", "Linux aarch64", "Darwin x86_64"]
 
@@ -60,9 +61,8 @@ def synchronize():
 def state():
     import mxnet
 
-    threads = os.environ.get("OMP_NUM_THREADS", "")  # MXNet does not say how many it uses
-    known = {"threads": int(threads)} if threads.isdecimal() else {}
-    return known | {"gradients": mxnet.autograd.is_recording()}
+    # MXNet does not say how many threads it uses.
+    return threads_in("OMP_NUM_THREADS") | {"gradients": mxnet.autograd.is_recording()}
 
 
 def to_numpy(array):

@@ -1,9 +1,7 @@
-"""What the course has to know of NumPy."""
-
-from typing import Any
+"""NumPy."""
 
 
-def state() -> dict[str, Any]:
+def state():
     """The number of threads of its linear algebra; nothing where that can't be found out."""
     from threadpoolctl import threadpool_info
 

@@ -31,8 +31,7 @@ def refuse_what_is_no_number():
     """Raise a TypeError where a recording needs one number and gets an array, a list or a text.
 
     PaddlePaddle 3.3 ends the process there, and a notebook would lose its kernel. It gets there
-    when it records `x * array` with an array of NumPy's. Calls that are not recorded stay as
-    they are.
+    when it records `x * array` with an array of NumPy's.
     """
     from paddle import in_dynamic_mode
     from paddle.tensor import creation
@@ -43,21 +42,17 @@ def refuse_what_is_no_number():
 
     @wraps(fill)
     def checked(shape, dtype, value, *args, **options):
-        if not in_dynamic_mode() and not is_number(value):
+        is_array = type(value).__module__ == "numpy" and value.ndim > 0
+        if not in_dynamic_mode() and (
+            is_array or isinstance(value, (str, list, tuple, type(None)))
+        ):
+            kind = type(value).__name__
             raise TypeError(
-                f"a recording takes tensors and numbers, not {type(value).__name__}; see "
-                "paddle.to_tensor"
+                f"a recording takes tensors and numbers, not {kind}; see paddle.to_tensor"
             )
         return fill(shape, dtype, value, *args, **options)
 
     creation.fill_constant = checked
-
-
-def is_number(value):
-    """Whether it can stand for one number: a tensor, a symbol, NumPy's and Python's numbers."""
-    if value is None or isinstance(value, (str, list, tuple)):
-        return False
-    return type(value).__module__ != "numpy" or value.ndim == 0
 
 
 def to_numpy(array):

@@ -30,3 +30,9 @@ def limit_threads(name: str, threads: int) -> None:
             "kernel, and call import_framework first"
         )
     os.environ |= wanted
+
+
+def threads_in(variable: str) -> dict[str, int]:
+    """The state that an environment variable sets: {"threads": 2}, or {} if it is no number."""
+    number = os.environ.get(variable, "")
+    return {"threads": int(number)} if number.isdecimal() else {}

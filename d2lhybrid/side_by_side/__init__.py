@@ -4,9 +4,8 @@
 
 Each file `in_*.py` holds one framework's programs. A function there builds one way to run the
 network, from its weights and an input; `train_*` builds a step of training, from these, a target
-and a learning rate; `send` saves the network, and `receive` loads it. All arrays are NumPy's.
-`questions` and `behaviour` ask about more than times; `this_process` runs some of them beside
-PyTorch, for notebook 12. Explained in notebook 17, and each framework in a notebook of its own.
+and a learning rate. All arrays are NumPy's. `compilers` are for functions. `questions` and
+`behaviour` ask about more than times. Explained in notebook 17, each framework in one of its own.
 """
 
 from collections.abc import Sequence
@@ -28,23 +27,22 @@ SIZES = (512, 256, 128, 2)
 
 @dataclass(frozen=True)
 class Programs:
-    """A file of programs, and which functions in it build what: label -> function."""
+    """The functions that build something in the file `in_<name>.py`: label -> function."""
 
-    file: str
-    modules: tuple[str, ...]  # that must be installed
+    name: str
     ways: dict[str, str]  # the first is eager, if any is
     steps: dict[str, str] = field(default_factory=dict)  # of training
+    needs: tuple[str, ...] = ()  # what must be installed, if it is not the module of this name
 
     @property
     def is_there(self) -> bool:
         """Whether all that they import is installed."""
-        return all(map(find_spec, self.modules))
+        return all(map(find_spec, self.needs or [self.name]))
 
 
 PROGRAMS_OF = {
     "PyTorch": Programs(
-        "in_torch.py",
-        ("torch",),
+        "torch",
         {"eager": "eager", "TorchScript": "torchscript", "torch.compile": "torch_compile"},
         {
             "eager": "train_eager",
@@ -53,14 +51,12 @@ PROGRAMS_OF = {
         },
     ),
     "MXNet": Programs(
-        "in_mxnet.py",
-        ("mxnet",),
+        "mxnet",
         {"eager": "eager", "hybridized": "hybridized", "static": "static"},
         {"eager": "train_eager", "static": "train_static"},
     ),
     "Keras on TensorFlow": Programs(
-        "in_tensorflow.py",
-        ("tensorflow",),
+        "tensorflow",
         {
             "eager": "eager_keras",
             "predict_on_batch": "predict_keras",
@@ -69,30 +65,25 @@ PROGRAMS_OF = {
         },
     ),
     "TensorFlow": Programs(
-        "in_tensorflow.py",
-        ("tensorflow",),
+        "tensorflow",
         {"eager": "eager", "tf.function": "function", "concrete": "concrete", "XLA": "xla"},
         {"eager": "train_eager", "tf.function": "train_function", "XLA": "train_xla"},
     ),
     "Paddle": Programs(
-        "in_paddle.py",
-        ("paddle",),
+        "paddle",
         {"eager": "eager", "from bytecode": "bytecode", "from source": "source"},
         {"eager": "train_eager", "from bytecode": "train_bytecode", "from source": "train_source"},
     ),
     "JAX": Programs(
-        "in_jax.py",
-        ("jax",),
-        {"eager": "eager", "jit": "jit"},
-        {"eager": "train_eager", "jit": "train_jit"},
+        "jax", {"eager": "eager", "jit": "jit"}, {"eager": "train_eager", "jit": "train_jit"}
     ),
-    "JAX with nn.relu": Programs("in_jax.py", ("jax",), {"eager": "eager_relu", "jit": "jit_relu"}),
-    "NumPy": Programs("in_numpy.py", ("numpy",), {"three products": "products"}),
-    "ONNX Runtime": Programs("in_onnxruntime.py", ("onnx", "onnxruntime"), {"session": "session"}),
+    "JAX with nn.relu": Programs("jax", {"eager": "eager_relu", "jit": "jit_relu"}),
+    "NumPy": Programs("numpy", {"three products": "products"}),
+    "ONNX Runtime": Programs("onnxruntime", {"session": "session"}, needs=("onnx", "onnxruntime")),
     "our compiler": Programs(
-        "in_our_compiler.py",
-        ("torch",),
+        "our_compiler",
         {"hybridize": "hybridized", "in a C loop": "in_a_c_loop", "limit: reading": "reads"},
+        needs=("torch",),
     ),
 }
 
@@ -121,11 +112,25 @@ def framework_steps() -> dict[str, Program]:
 
 
 def _programs(kind):
-    files = dict.fromkeys(one.file for one in PROGRAMS_OF.values() if one.is_there)
     return {
-        label: own_process(HERE / file, function, threads=1)
-        for file in files
-        for label, function in functions_in(file, kind).items()
+        label: own_process(HERE / "way.py", threads=1, argv=(name, function))
+        for name in _names()
+        for label, function in functions_in(name, kind).items()
+    }
+
+
+def _names():
+    """Of the files of programs that can be run here."""
+    return dict.fromkeys(one.name for one in PROGRAMS_OF.values() if one.is_there)
+
+
+def functions_in(name: str, kind: str) -> dict[str, str]:
+    """The "ways" or "steps" that the file of this name holds: "JAX, jit" -> function."""
+    return {
+        f"{framework}, {label}": function
+        for framework, programs in PROGRAMS_OF.items()
+        if programs.name == name
+        for label, function in getattr(programs, kind).items()
     }
 
 
@@ -152,36 +157,26 @@ def network_target(rows: int = 1) -> np.ndarray:
 
 
 def ask_frameworks(
-    weights: list, x: np.ndarray, target: np.ndarray, rate: float, folder: Path | None = None
+    weights: list, x: np.ndarray, target: np.ndarray, rate: float
 ) -> dict[str, dict[str, Any]]:
     """Ask the installed frameworks more than times, with the arguments of `framework_steps`.
-
-    Each also saves its network in a folder of its own below `folder`, if one is given: "torch",
-    "mxnet", "tensorflow", "paddle", "jax", "onnxruntime".
 
     Returns for each question a dict from labels to answers. The ways are asked with one row.
 
         python_calls  how many functions of Python one call calls: {"JAX, jit": 1}
-        cores         how many cores are at work during calls: {"JAX, jit": 1.0}
-        waits         how often in one call a thread goes to sleep, to wait for another one; None
-                      where the system does not count it: {"JAX, jit": 1.0}
         losses        of the first four steps of training: {"JAX, jit": [1.02, 0.95, 0.90, 0.85]}
-        step_calls    as python_calls, for one step of training
         outcomes      what becomes of Python in a function: {"jax.jit": {"a counter": "error"}}
         failures      why a way has no answers: {"our compiler, hybridize": "CompilerNotFound: ..."}
 
     All ways of a framework share one process. A CandidateError if that fails as a whole.
     """
-    runners, found = [], {}
+    asking, runners, found = own_process(HERE / "questions.py", "answers", threads=1), [], {}
+    for name in _names():
+        functions = functions_in(name, "ways"), functions_in(name, "steps")
+        args = name, *functions, weights, x, target, rate
+        runners.append(ProgramRunner(name, asking, args))
     pool = ThreadPoolExecutor(2)  # two at a time, since each keeps a core busy
     try:
-        for file, framework in {one.file: one for one in PROGRAMS_OF.values()}.items():
-            if framework.is_there:
-                kinds = [functions_in(file, kind) for kind in ("ways", "steps")]
-                where = str(folder) if folder else None
-                args = (file.removesuffix(".py"), *kinds, where, weights, x, target, rate)
-                asking = own_process(HERE / "questions.py", "answers", threads=1)
-                runners.append(ProgramRunner(file, asking, args))
         for answers in pool.map(_answers, runners):
             for question, answer in answers.items():
                 found.setdefault(question, {}).update(answer)
@@ -195,13 +190,3 @@ def _answers(runner):
     runner.load()
     runner.warm_up(share_cores=False)
     return runner.results[-1]
-
-
-def functions_in(file: str, kind: str) -> dict[str, str]:
-    """The "ways" or "steps" that a file of programs holds: "JAX, jit" -> function."""
-    return {
-        f"{name}, {label}": function
-        for name, framework in PROGRAMS_OF.items()
-        if framework.file == file
-        for label, function in getattr(framework, kind).items()
-    }

@@ -1,40 +1,22 @@
 """What becomes of Python in a function that a framework compiles? See notebooks 07 and 13 to 17.
 
-A notebook about one framework tries these cases, and its own, with compilers of its choice.
-
     table = try_cases("jax", CASES, {"jit": jax.jit})
-
-This file is also a program: for notebook 17 each framework gets a process of its own, which runs
-it.
-
-    own_process(Path("behaviour.py"), build="behaviour", threads=1)
 
 Each case is a small function. It is called plainly and compiled, on the same inputs, and all
 that a call does is compared. What differs between the frameworks is in their `Tools`.
 """
 
-import os
 import random
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from io import StringIO
 from typing import Any
 
-from d2lhybrid import difference, import_framework, muted, reset_compiler
+import numpy
 
-
-def behaviour(framework: str) -> Callable[[], dict[str, dict[str, str]]]:
-    """Try every case with every compiler of a framework.
-
-    Returns a function without arguments that returns the table: compiler -> case -> outcome,
-    which is "right", "silently wrong" or "error". All work is done before, so it costs nothing.
-    """
-    module = import_framework(framework, threads=1)
-    table = outcomes(TOOLS[framework](module))
-    return lambda: table
+from d2lhybrid import difference, muted
 
 
 def try_cases(
@@ -56,7 +38,8 @@ def try_cases(
 
     Returns a table: case -> compiler -> "right", "silently wrong" or "error".
     """
-    use(replace(TOOLS[framework](import_module(framework)), before=before))
+    global its
+    its = replace(TOOLS[framework](import_module(framework)), before=before)
     with muted():
         return {
             label: {
@@ -74,10 +57,9 @@ class Tools:
     """What the cases need of a framework."""
 
     array: Callable  # from a list of numbers
-    numpy: Callable  # NumPy's array of the same numbers
-    sum: Callable
     dice: Callable  # a random number, to be added to the argument
-    compilers: dict[str, Callable]  # label -> a function that compiles a function
+    sum: Callable = lambda x: x.sum()
+    numpy: Callable = lambda x: x.numpy()  # NumPy's array of the same numbers
     before: Callable = lambda number: None  # called before each call
     symbols: tuple[type, ...] = ()  # types without numbers, which must not be asked for them
 
@@ -85,66 +67,24 @@ class Tools:
 def mxnet_tools(mxnet):
     mxnet.npx.set_np()
 
-    class Block(mxnet.gluon.HybridBlock):
-        """MXNet compiles only blocks, so the function is put into one."""
-
-        def __init__(self, function):
-            super().__init__()
-            self.function = function
-
-        def hybrid_forward(self, F, x):
-            return self.function(x)
-
-    def hybridized(function):
-        block = Block(function)
-        block.hybridize()
-        return block
-
     def dice(x):  # for a symbol there is another function of the same name
         symbolic = isinstance(x, mxnet.sym.Symbol)
         return (mxnet.sym if symbolic else mxnet).np.random.uniform(size=(1,))
 
-    return Tools(
-        array=mxnet.np.array,
-        numpy=lambda x: x.asnumpy(),
-        sum=lambda x: x.sum(),
-        dice=dice,
-        compilers={"MXNet": hybridized},
-    )
+    return Tools(mxnet.np.array, dice, numpy=lambda x: x.asnumpy())
 
 
 def tensorflow_tools(tensorflow):
-    return Tools(
-        array=tensorflow.constant,
-        numpy=lambda x: x.numpy(),
-        sum=tensorflow.reduce_sum,
-        dice=lambda x: tensorflow.random.uniform([1]),
-        compilers={
-            "tf.function": tensorflow.function,
-            "XLA": partial(tensorflow.function, jit_compile=True),
-        },
-    )
+    random_number = tensorflow.random.uniform
+    return Tools(tensorflow.constant, lambda x: random_number([1]), sum=tensorflow.reduce_sum)
 
 
 def paddle_tools(paddle):
-    # Otherwise graphs of fewer than ten operations are left to Python, and ours are small.
-    os.environ["MIN_GRAPH_SIZE"] = "0"
-    return Tools(
-        array=paddle.to_tensor,
-        numpy=lambda x: x.numpy(),
-        sum=paddle.sum,
-        dice=lambda x: paddle.rand([1]),
-        compilers={
-            "Paddle, bytecode": partial(paddle.jit.to_static, full_graph=False),
-            "Paddle, source": partial(paddle.jit.to_static, full_graph=True),
-        },
-        symbols=(paddle.pir.Value,),  # asked when its program is gone, it may end the process
-    )
+    symbols = (paddle.pir.Value,)  # asked when its program is gone, it may end the process
+    return Tools(paddle.to_tensor, lambda x: paddle.rand([1]), symbols=symbols)
 
 
 def jax_tools(jax):
-    import numpy
-
     def dice(x):  # JAX has no random number without a key, and that has to come from somewhere
         return jax.random.uniform(jax.random.key(random.getrandbits(30)), [1])
 
@@ -152,28 +92,11 @@ def jax_tools(jax):
         jax.effects_barrier()  # what `jax.debug.print` prints comes later, unless one waits
         return numpy.asarray(x)
 
-    return Tools(
-        array=jax.numpy.array,
-        numpy=read_array,
-        sum=jax.numpy.sum,
-        dice=dice,
-        compilers={"jax.jit": jax.jit},
-    )
+    return Tools(jax.numpy.array, dice, numpy=read_array)
 
 
 def torch_tools(torch):
-    def compiled(function, **options):
-        reset_compiler()  # nothing that was compiled before is used again
-        # This backend runs each graph as it was captured, and needs no C++ compiler.
-        return torch.compile(function, backend="eager", **options)
-
-    return Tools(
-        array=torch.tensor,
-        numpy=lambda x: x.numpy(),
-        sum=torch.sum,
-        dice=lambda x: torch.rand(1),
-        compilers={"torch.compile": compiled, "fullgraph=True": partial(compiled, fullgraph=True)},
-    )
+    return Tools(torch.tensor, lambda x: torch.rand(1))
 
 
 TOOLS = {
@@ -285,23 +208,7 @@ INPUTS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [-1.0, -2.0, -3.0], [1.0, 2.0, 3.0, 
 # The trial ------------------------------------------------------------------------------------
 
 
-def outcomes(tools: Tools) -> dict[str, dict[str, str]]:
-    """The table: compiler -> case -> outcome."""
-    use(tools)
-    with muted():
-        return {
-            label: {case: outcome(function, compiler) for case, function in CASES.items()}
-            for label, compiler in tools.compilers.items()
-        }
-
-
-def use(tools):
-    """From now on the cases use these tools."""
-    global its
-    its = tools
-
-
-def outcome(function, compiler, plain=None):
+def outcome(function, compiler, plain):
     """Does the compiled function do what the plain one does?
 
     It is an error only if every call that went wrong has raised one. If an exception is what
@@ -312,12 +219,11 @@ def outcome(function, compiler, plain=None):
     except Exception:  # most compile only at the first call
         return "error"
     watch = watch_dice if function is throws_its_dice else watch_calls
-    pairs = zip(watch(compiled), watch(plain or function), strict=True)
-    wrong = [call for call, plain in pairs if difference(call, plain)]
+    pairs = zip(watch(compiled), watch(plain), strict=True)
+    wrong = [call["raised"] for call, plain in pairs if difference(call, plain)]
     if not wrong:
         return "right"
-    noticed = all(call["raised"] for call in wrong)
-    return "error" if noticed else "silently wrong"
+    return "error" if all(wrong) else "silently wrong"
 
 
 def watch_calls(program):

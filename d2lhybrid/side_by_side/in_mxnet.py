@@ -1,10 +1,27 @@
 """The course's network in MXNet, see notebook 15."""
 
+from functools import partial
+
 from d2lhybrid import import_framework
 
 mx = import_framework("mxnet")
 nn, np = mx.gluon.nn, mx.np
 mx.npx.set_np()
+
+
+class Block(mx.gluon.HybridBlock):
+    """MXNet compiles only blocks, so a function is put into one."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+        self.hybridize()
+
+    def hybrid_forward(self, F, x):
+        return self.function(x)
+
+
+compilers = {"MXNet": Block}
 
 
 def network(weights):
@@ -32,28 +49,11 @@ def eager(weights, x, compiler=lambda net: None):
     return run
 
 
-def hybridized(weights, x):
-    return eager(weights, x, lambda net: net.hybridize())
-
-
-def static(weights, x):
-    return eager(weights, x, hybridize_statically)
-
-
-def hybridize_statically(net):
-    net.hybridize(static_alloc=True, static_shape=True)  # memory is planned once for all calls
-
-
-def send(weights, x, folder):
-    net = network(weights)
-    net.hybridize()
-    net(np.array(x))  # there is a graph only after a call
-    net.export(str(folder / "net"))
-
-
-def receive(folder, x):
-    files = [str(folder / name) for name in ("net-symbol.json", "net-0000.params")]
-    return mx.gluon.SymbolBlock.imports(files[0], ["data"], files[1])(np.array(x))
+hybridize = nn.HybridBlock.hybridize
+# Memory is planned once for all calls.
+hybridize_statically = partial(hybridize, static_alloc=True, static_shape=True)
+hybridized = partial(eager, compiler=hybridize)
+static = partial(eager, compiler=hybridize_statically)
 
 
 def train_eager(weights, x, target, rate, compiler=lambda net: None):
@@ -73,5 +73,4 @@ def train_eager(weights, x, target, rate, compiler=lambda net: None):
     return step
 
 
-def train_static(weights, x, target, rate):
-    return train_eager(weights, x, target, rate, hybridize_statically)
+train_static = partial(train_eager, compiler=hybridize_statically)

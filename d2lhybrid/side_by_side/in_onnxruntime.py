@@ -28,26 +28,13 @@ def model(weights):
 
 
 def network(weights, threads=1):
-    net = InferenceSession(model(weights).SerializeToString(), options(threads))
+    options = SessionOptions()
+    options.intra_op_num_threads = threads  # it does not look at the environment
+    # Threads that wait for work by asking all the time would slow down the others' blocks.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    net = InferenceSession(model(weights).SerializeToString(), options)
     return lambda x: net.run(None, {"x": x})[0]
 
 
 def session(weights, x):
     return partial(network(weights), x)
-
-
-def options(threads=1):
-    options = SessionOptions()
-    options.intra_op_num_threads = threads  # it does not look at the environment
-    # Threads that wait for work by asking all the time would slow down the others' blocks.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return options
-
-
-def send(weights, x, folder):
-    onnx.save(model(weights), folder / "net.onnx")
-
-
-def receive(folder, x):
-    (result,) = InferenceSession(folder / "net.onnx", options()).run(None, {"x": x})
-    return result

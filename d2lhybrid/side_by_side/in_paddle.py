@@ -10,6 +10,7 @@ paddle = import_framework("paddle")
 nn = paddle.nn
 from_bytecode = partial(paddle.jit.to_static, full_graph=False)
 from_source = partial(paddle.jit.to_static, full_graph=True)
+compilers = {"Paddle, bytecode": from_bytecode, "Paddle, source": from_source}
 
 
 def network(weights):
@@ -29,22 +30,8 @@ def eager(weights, x, compiler=lambda net: net):
     return lambda: compiled(x)
 
 
-def bytecode(weights, x):
-    return eager(weights, x, from_bytecode)
-
-
-def source(weights, x):
-    return eager(weights, x, from_source)
-
-
-def send(weights, x, folder):
-    any_rows = paddle.static.InputSpec([-1, *x.shape[1:]], name="x")
-    net = from_source(network(weights), input_spec=[any_rows])
-    paddle.jit.save(net, str(folder / "net"))
-
-
-def receive(folder, x):
-    return paddle.jit.load(str(folder / "net"))(paddle.to_tensor(x))
+bytecode = partial(eager, compiler=from_bytecode)
+source = partial(eager, compiler=from_source)
 
 
 def train_eager(weights, x, target, rate, compiler=lambda net: net):
@@ -62,9 +49,5 @@ def train_eager(weights, x, target, rate, compiler=lambda net: net):
     return step
 
 
-def train_bytecode(weights, x, target, rate):
-    return train_eager(weights, x, target, rate, from_bytecode)
-
-
-def train_source(weights, x, target, rate):
-    return train_eager(weights, x, target, rate, from_source)
+train_bytecode = partial(train_eager, compiler=from_bytecode)
+train_source = partial(train_eager, compiler=from_source)

@@ -6,6 +6,7 @@ from d2lhybrid import import_framework
 
 tf = import_framework("tensorflow")
 with_xla = partial(tf.function, jit_compile=True)
+compilers = {"tf.function": tf.function, "XLA": with_xla}
 
 
 def keras_network(weights, x):
@@ -26,12 +27,8 @@ def predict_keras(weights, x):  # it compiles by itself, takes NumPy's arrays an
     return lambda: net.predict_on_batch(x)
 
 
-def function_keras(weights, x):
-    return eager_keras(weights, x, tf.function)
-
-
-def xla_keras(weights, x):
-    return eager_keras(weights, x, with_xla)
+function_keras = partial(eager_keras, compiler=tf.function)
+xla_keras = partial(eager_keras, compiler=with_xla)
 
 
 def variables_of(weights):
@@ -51,8 +48,8 @@ def eager(weights, x, compiler=lambda net: net):
     return lambda: compiled(x)
 
 
-def function(weights, x):
-    return eager(weights, x, tf.function)
+function = partial(eager, compiler=tf.function)
+xla = partial(eager, compiler=with_xla)
 
 
 def concrete(weights, x):  # the program for this one signature, without the search for it
@@ -60,23 +57,6 @@ def concrete(weights, x):  # the program for this one signature, without the sea
         return tf.function(net).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))
 
     return eager(weights, x, compiler)
-
-
-def xla(weights, x):
-    return eager(weights, x, with_xla)
-
-
-def send(weights, x, folder):
-    module = tf.Module()
-    module.weights = variables_of(weights)
-    any_rows = [tf.TensorSpec([None, *x.shape[1:]])]
-    module.net = tf.function(lambda x: network(module.weights, x), input_signature=any_rows)
-    tf.saved_model.save(module, str(folder))
-
-
-def receive(folder, x):
-    module = tf.saved_model.load(str(folder))  # it holds the variables: the name keeps it
-    return module.net(tf.constant(x))
 
 
 def train_eager(weights, x, target, rate, compiler=lambda step: step):
@@ -95,9 +75,5 @@ def train_eager(weights, x, target, rate, compiler=lambda step: step):
     return lambda: float(compiled())
 
 
-def train_function(weights, x, target, rate):
-    return train_eager(weights, x, target, rate, tf.function)
-
-
-def train_xla(weights, x, target, rate):
-    return train_eager(weights, x, target, rate, with_xla)
+train_function = partial(train_eager, compiler=tf.function)
+train_xla = partial(train_eager, compiler=with_xla)

@@ -6,6 +6,17 @@ import torch
 from torch import nn
 from torch.func import functional_call, grad_and_value
 
+from d2lhybrid import reset_compiler
+
+
+def compiled(function, **options):
+    reset_compiler()  # nothing that was compiled before is used again
+    # This backend runs each graph as it was captured, and needs no C++ compiler.
+    return torch.compile(function, backend="eager", **options)
+
+
+compilers = {"torch.compile": compiled, "fullgraph=True": partial(compiled, fullgraph=True)}
+
 
 def network(weights):
     layers = []
@@ -22,20 +33,8 @@ def eager(weights, x, compiler=lambda net: net):
     return lambda: compiled(x)
 
 
-def torchscript(weights, x):
-    return eager(weights, x, torch.jit.script)
-
-
-def torch_compile(weights, x):
-    return eager(weights, x, torch.compile)
-
-
-def send(weights, x, folder):
-    torch.jit.script(network(weights).requires_grad_(False)).save(folder / "net.pt")
-
-
-def receive(folder, x):
-    return torch.jit.load(folder / "net.pt")(torch.tensor(x))
+torchscript = partial(eager, compiler=torch.jit.script)
+torch_compile = partial(eager, compiler=torch.compile)
 
 
 def train_eager(weights, x, target, rate, compiler=lambda loss: loss):
@@ -53,8 +52,7 @@ def train_eager(weights, x, target, rate, compiler=lambda loss: loss):
     return step
 
 
-def train_torch_compile(weights, x, target, rate):
-    return train_eager(weights, x, target, rate, torch.compile)
+train_torch_compile = partial(train_eager, compiler=torch.compile)
 
 
 def train_in_one_graph(weights, x, target, rate):

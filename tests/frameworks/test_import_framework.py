@@ -166,10 +166,18 @@ PROGRAMS = {  # each compiles something, which is when C code likes to report
         net = nn.Dense(2)
         net.initialize()
         net.hybridize()
-        array, other, lazy = np.ones((2, 3)), np.ones((2, 3)) * 2, np.ones((2000, 2000))
+        array, other, matrix = np.ones((2, 3)), np.ones((2, 3)) * 2, np.ones((1500, 1500))
         net(array)
-        for _ in range(5):
-            lazy = np.dot(lazy, lazy / 1000)
+        npx.waitall()
+        start = perf_counter()
+        product = np.dot(matrix, matrix)
+        returned = perf_counter() - start
+        frameworks.synchronize()
+        waited = perf_counter() - start
+        product.wait_to_read()
+        finished = perf_counter() - start
+        assert returned < waited / 2, (returned, waited)
+        assert finished - waited < waited / 2, (waited, finished)
         """,
     "tensorflow": """
         import tensorflow
@@ -179,6 +187,7 @@ PROGRAMS = {  # each compiles something, which is when C code likes to report
         for number in range(9):
             numbered(array, number)
         assert frameworks.name_of(array.device) == "cpu", array.device
+        assert frameworks.to_numpy([1, 2]).tolist() == [1, 2]
         """,
     "paddle": """
         import paddle
@@ -214,6 +223,7 @@ def test_a_framework_is_quiet_and_its_arrays_are_compared(name):
         pytest.skip(f"{name} is not installed")
     said = said_by(
         f"""
+        from time import perf_counter
         from d2lhybrid import difference, frameworks, import_framework
         module = import_framework({name!r}, threads=1)
         {textwrap.indent(textwrap.dedent(PROGRAMS[name]), " " * 8).lstrip()}

@@ -1,4 +1,4 @@
-"""MXNet: a quiet import with today's NumPy, its engine, and a network that runs without Python."""
+"""MXNet: what its import is lent, its state, and a network that runs without Python."""
 
 import os
 import shutil
@@ -14,24 +14,24 @@ import pytest
 import d2lhybrid
 from d2lhybrid.frameworks import mxnet
 
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+ROOT = Path(__file__).resolve().parents[2]
 RUN_C = Path(d2lhybrid.__file__).with_name("without_python") / "run_mxnet.c"
 INSTALLED = pytest.mark.skipif(not find_spec("mxnet"), reason="MXNet is not installed")
 COMPILER = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
 
 
-def in_a_process(code, folder=None, **env):
-    """What a fresh Python says on stdout and on stderr; it must end well."""
+def in_a_process(code, folder):
+    """What a fresh Python says; it must end well."""
     start = "from d2lhybrid import import_framework\nmx = import_framework('mxnet', threads=1)\n"
     done = subprocess.run(
         [sys.executable, "-c", f"{start}from mxnet import np, npx\nnpx.set_np()\n{code}"],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(NOTEBOOKS.parent)} | env,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+    return done.stdout
 
 
 def test_what_numpy_is_lent_it_gives_back():
@@ -72,31 +72,6 @@ def test_its_state_is_its_threads_where_they_were_said(pretended, variable, know
 
 
 @INSTALLED
-def test_it_is_imported_without_a_word_and_computes():
-    code = "print((np.ones((2, 2)) + 1).sum().item()); npx.waitall()"
-    assert in_a_process(code) == ("8.0\n", "")
-
-
-@INSTALLED
-def test_compare_waits_for_the_engine():
-    code = """
-from d2lhybrid import synchronize
-from time import perf_counter
-matrix = np.ones((1500, 1500))
-npx.waitall()
-start = perf_counter()
-product = np.dot(matrix, matrix)
-returned = perf_counter() - start
-synchronize()
-waited = perf_counter() - start
-product.wait_to_read()
-finished = perf_counter() - start
-print(returned < waited / 2, finished - waited < waited / 2)
-"""
-    assert in_a_process(code)[0] == "True True\n"
-
-
-@INSTALLED
 @pytest.mark.skipif(not COMPILER, reason="there is no C compiler")
 def test_an_exported_network_runs_without_python(tmp_path):
     code = """
@@ -111,7 +86,7 @@ net.export("my_mlp")
 print(mx.libinfo.find_include_path())
 print(mx.libinfo.find_lib_path()[0])
 """
-    expected, header, library = in_a_process(code, tmp_path)[0].splitlines()
+    expected, header, library = in_a_process(code, tmp_path).splitlines()
     build = [COMPILER, "-Wall", "-Wextra", "-Werror", f"-I{header}", str(RUN_C), library]
     build += ["-o", "run", f"-Wl,-rpath,{Path(library).parent}"]
     subprocess.run(build, cwd=tmp_path, check=True)

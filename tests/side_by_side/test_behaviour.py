@@ -3,7 +3,6 @@
 Each framework runs in a process of its own, as in notebook 17.
 """
 
-from dataclasses import replace
 from importlib import import_module
 
 import numpy
@@ -18,13 +17,18 @@ TOOLS = behaviour.Tools(
     numpy=numpy.asarray,
     sum=numpy.sum,
     dice=lambda x: numpy.random.rand(1),
-    compilers={},
 )
+
+
+@pytest.fixture(autouse=True)
+def numpys_tools(monkeypatch):
+    monkeypatch.setitem(behaviour.TOOLS, "numpy", lambda module: TOOLS)
 
 
 def outcomes(compiler):
     """What a compiler makes of each case."""
-    return behaviour.outcomes(replace(TOOLS, compilers={"it": compiler}))["it"]
+    table = behaviour.try_cases("numpy", behaviour.CASES, {"it": compiler})
+    return {case: row["it"] for case, row in table.items()}
 
 
 def unchanged(function):
@@ -119,8 +123,7 @@ def test_an_error_does_not_excuse_what_went_wrong_before_it():
     assert outcomes(compiled)["an if on the data"] == "silently wrong"
 
 
-def test_cases_of_ones_own_with_another_plain_call_and_seeds(monkeypatch):
-    monkeypatch.setitem(behaviour.TOOLS, "numpy", lambda module: TOOLS)
+def test_cases_of_ones_own_with_another_plain_call_and_seeds():
     cases = {
         "with a guest": lambda guest, x: guest(x) * 2,
         "random": lambda guest, x: x + numpy.random.rand(),

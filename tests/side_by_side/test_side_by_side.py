@@ -1,4 +1,4 @@
-"""The same network in every framework: the same results and losses, on one core, saved and loaded.
+"""The same network in every framework: the same results and losses, on one core.
 
 And what is said of frameworks without loading any. Each framework runs in a process of its own.
 """
@@ -7,9 +7,6 @@ import ast
 import os
 import re
 import shutil
-import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -17,7 +14,7 @@ import numpy as np
 import pytest
 from process_helpers import noted_starts
 
-from d2lhybrid import CandidateError, side_by_side
+from d2lhybrid import CandidateError, compare, own_process, side_by_side
 from d2lhybrid.side_by_side import (
     HERE,
     PROGRAMS_OF,
@@ -33,34 +30,27 @@ from d2lhybrid.side_by_side import (
 )
 
 CASES = import_module("d2lhybrid.side_by_side.behaviour").CASES
-questions = import_module("d2lhybrid.side_by_side.questions")
-FILES = list(dict.fromkeys(framework.file for framework in PROGRAMS_OF.values()))
-COMMANDS = {"in_torch.py": "g++", "in_our_compiler.py": "cc"}  # of their compilers
+FILES = list(dict.fromkeys(framework.name for framework in PROGRAMS_OF.values()))
+COMMANDS = {"torch": "g++", "our_compiler": "cc"}  # of their compilers
 WEIGHTS, RATE = network_weights(), 0.01
 
 
-def functions(file):
-    """The names of the functions at the top level of a file, which is not run."""
-    tree = ast.parse((HERE / file).read_text(encoding="utf-8"))
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-
-
-SENDERS = [file for file in FILES if "send" in functions(file)]
-
-
-def modules_of(file):
-    """The modules that a file of programs imports."""
-    return next(one.modules for one in PROGRAMS_OF.values() if one.file == file)
+def names(file):
+    """The names that are defined at the top level of a file, which is not run."""
+    body = ast.parse((HERE / f"in_{file}.py").read_text(encoding="utf-8")).body
+    assigned = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    assigned = {node.id for one in assigned for node in ast.walk(one) if isinstance(node, ast.Name)}
+    return assigned | {node.name for node in body if isinstance(node, ast.FunctionDef)}
 
 
 def skip_without(file):
     """Skip what needs a framework or a compiler that is missing, unless none may be missing."""
     if os.environ.get("D2LHYBRID_NO_SKIPS"):
         return
-    missing = [name for name in modules_of(file) if not find_spec(name)]
-    missing += [name for f, name in COMMANDS.items() if f == file and not shutil.which(name)]
-    if missing:
-        pytest.skip(f"{missing[0]} is not installed")
+    is_there = next(one.is_there for one in PROGRAMS_OF.values() if one.name == file)
+    command = COMMANDS.get(file)
+    if not is_there or (command and not shutil.which(command)):
+        pytest.skip(f"{file} or its compiler is not installed")
 
 
 # Plainly, as it stands in a textbook: what all must come out at.
@@ -90,29 +80,53 @@ def descent(weights, x, target, rate, steps):
     return losses
 
 
+CORES = """
+import time
+from d2lhybrid import synchronize
+from d2lhybrid.side_by_side import questions
+
+python_calls, cores = questions.python_calls, []
+
+
+def counted(call):
+    count = python_calls(call)  # now everything is compiled
+    start, worked = time.perf_counter(), time.process_time()
+    while time.perf_counter() < start + 0.05:
+        call()
+    synchronize()
+    cores.append((time.process_time() - worked) / (time.perf_counter() - start))
+    return count
+
+
+def answers(module, ways, *args):
+    questions.python_calls = counted
+    found = questions.answers(module, ways, *args)()
+    return lambda: found | {"cores": dict(zip(ways, cores))}
+"""
+
+
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory):
-    """What all frameworks answer, asked once, and the folder of what they have saved."""
+def asked():
+    """What all frameworks answer, asked once, and also how many cores are at work during calls."""
     for file in COMMANDS:
         skip_without(file)
-    folder = tmp_path_factory.mktemp("saved")
-    answers = ask_frameworks(WEIGHTS, network_input(64), network_target(64), RATE, folder)
-    return answers, folder
+    with pytest.MonkeyPatch.context() as patch:
+        program = own_process(CORES, "answers", threads=1)
+        patch.setattr(side_by_side, "own_process", lambda *args, **options: program)
+        return ask_frameworks(WEIGHTS, network_input(64), network_target(64), RATE)
 
 
 def test_every_way_and_step_gets_its_answers(asked):
-    answers, _ = asked
-    of_ways = {"python_calls", "cores", "waits"}
-    assert set(answers) == {*of_ways, "losses", "step_calls", "outcomes", "failures"}
-    for question in of_ways:
-        assert sorted(answers[question]) == sorted(framework_ways())
-    assert sorted(answers["losses"]) == sorted(framework_steps())
-    assert sorted(answers["step_calls"]) == sorted(framework_steps())
-    for label in [label for label in framework_steps() if label.endswith(" eager")]:
-        assert answers["step_calls"][label] > 2 * answers["python_calls"][label], label
+    assert {*asked} == {"python_calls", "cores", "losses", "outcomes", "failures"}
+    for question, programs in (
+        ("python_calls", framework_ways()),
+        ("cores", framework_ways()),
+        ("losses", framework_steps()),
+    ):
+        assert sorted(asked[question]) == sorted(programs)
     tried = [label for name in COMPILERS if find_spec(name) for label in COMPILERS[name]]
-    assert sorted(answers["outcomes"]) == sorted(tried)
-    assert answers["failures"] == {}
+    assert sorted(asked["outcomes"]) == sorted(tried)
+    assert asked["failures"] == {}
 
 
 # What becomes of Python in a function that is compiled.
@@ -164,9 +178,9 @@ def expected(framework):
 
 @pytest.mark.parametrize("framework", COMPILERS)
 def test_each_compiler_does_to_each_case_what_the_notebook_says(asked, framework):
-    skip_without(f"in_{framework}.py")
+    skip_without(framework)
     wanted = expected(framework)
-    found = {label: asked[0]["outcomes"][label] for label in wanted}
+    found = {label: asked["outcomes"][label] for label in wanted}
     order = [(label, case) for label, row in found.items() for case in row]
     assert found == wanted
     assert order == [(label, case) for label in COMPILERS[framework] for case in CASES]
@@ -175,70 +189,33 @@ def test_each_compiler_does_to_each_case_what_the_notebook_says(asked, framework
 @pytest.mark.parametrize("file", FILES)
 def test_all_learn_alike_and_keep_to_one_core(asked, file):
     skip_without(file)
-    answers, _ = asked
     wanted = descent(WEIGHTS, network_input(64), network_target(64), RATE, 4)
     for label in functions_in(file, "steps"):
-        assert answers["losses"][label] == pytest.approx(wanted, rel=1e-6), label
+        assert asked["losses"][label] == pytest.approx(wanted, rel=1e-6), label
     for label in functions_in(file, "ways"):
-        assert 0 < answers["cores"][label] < 1.6, label
+        assert 0 < asked["cores"][label] < 1.6, label
 
 
 @pytest.mark.parametrize(
     ("file", "label", "number"),
     [
-        ("in_jax.py", "JAX, jit", 1),
-        ("in_jax.py", "JAX with nn.relu, jit", 1),
-        ("in_numpy.py", "NumPy, three products", 1),
-        ("in_our_compiler.py", "our compiler, hybridize", 1),
-        ("in_our_compiler.py", "our compiler, in a C loop", 4),
+        ("jax", "JAX, jit", 1),
+        ("jax", "JAX with nn.relu, jit", 1),
+        ("numpy", "NumPy, three products", 1),
+        ("our_compiler", "our compiler, hybridize", 1),
+        ("our_compiler", "our compiler, in a C loop", 4),
     ],
 )
 def test_what_one_call_calls_in_python(asked, file, label, number):
     skip_without(file)
-    answers, _ = asked
-    assert answers["python_calls"][label] == number
-    assert all(calls > 0 for calls in answers["python_calls"].values())
+    assert asked["python_calls"][label] == number
+    assert all(calls > 0 for calls in asked["python_calls"].values())
 
 
 def test_eager_relu_of_jax_costs_python_that_compiling_takes_away(asked):
-    skip_without("in_jax.py")
-    calls = asked[0]["python_calls"]
+    skip_without("jax")
+    calls = asked["python_calls"]
     assert calls["JAX with nn.relu, eager"] > 2 * calls["JAX, eager"]
-
-
-def test_threads_that_wait_for_each_other_are_counted():
-    other = ThreadPoolExecutor(1)
-    assert questions.waits(lambda: None) == pytest.approx(0, abs=0.5)
-    assert questions.waits(lambda: other.submit(time.sleep, 0.001).result()) >= 1
-    other.shutdown()
-
-
-def test_a_system_that_counts_no_waits_gives_none(monkeypatch):
-    monkeypatch.setattr(questions, "resource", None)
-    assert questions.waits(lambda: None) is None
-
-
-def test_counting_calls_leaves_the_profiler_that_was_there():
-    def profiler(frame, event, argument):
-        pass
-
-    def fails():
-        raise KeyError
-
-    sys.setprofile(profiler)
-    try:
-        with pytest.raises(KeyError):
-            questions.python_calls(fails)
-        found = sys.getprofile()
-    finally:
-        sys.setprofile(None)
-    assert found is profiler
-    assert questions.python_calls(lambda: [one() for one in [lambda: 1] * 3]) >= 4
-
-
-def test_only_those_save_that_can(asked):
-    there = [file[3:-3] for file in SENDERS if all(map(find_spec, modules_of(file)))]
-    assert sorted(path.name for path in asked[1].iterdir()) == sorted(there)
 
 
 # Without any framework
@@ -274,8 +251,9 @@ def test_what_is_not_installed_is_named_and_gives_no_programs(lacking, modules, 
         assert list(programs) == list(of)
         for label, program in programs.items():
             framework = there[of[label]]
-            assert program.path == str(HERE / framework.file)
-            assert program.build == getattr(framework, kind)[label.partition(", ")[2]]
+            assert program.path == str(HERE / "way.py")
+            function = getattr(framework, kind)[label.partition(", ")[2]]
+            assert program.argv == (framework.name, function)
             assert program.threads == 1
 
 
@@ -292,14 +270,21 @@ def test_labels_are_a_framework_and_a_way(lacking):
 
 def test_a_framework_has_every_function_that_is_named():
     for name, framework in PROGRAMS_OF.items():
-        there = functions(framework.file)
+        there = names(framework.name)
         assert {*framework.ways.values(), *framework.steps.values()} <= there, name
-        assert ("send" in there) == ("receive" in there), name
+
+
+def test_a_way_is_started_by_a_program_of_its_own():
+    numpys, ours = "NumPy, three products", "PyTorch, eager"
+    candidates = {label: framework_ways()[label] for label in (numpys, ours)}
+    found = compare(candidates, WEIGHTS, network_input(2), time_limit=0.01)
+    assert list(found) == [numpys, ours]  # and both have returned the same
 
 
 def test_every_file_of_programs_belongs_to_a_framework():
-    assert sorted(path.name for path in HERE.glob("in_*.py")) == sorted(FILES)
-    assert len(SENDERS) == 6
+    assert sorted(path.name for path in HERE.glob("in_*.py")) == sorted(
+        f"in_{name}.py" for name in FILES
+    )
 
 
 @pytest.mark.parametrize(
@@ -343,9 +328,9 @@ NUMPY = PROGRAMS_OF["NumPy"]
 
 
 def test_no_process_is_left_when_a_framework_fails(monkeypatch, processes):
-    broken = Programs("in_none.py", ("numpy",), {"way": "eager"})
+    broken = Programs("none", {"way": "eager"}, needs=("numpy",))
     monkeypatch.setattr(side_by_side, "PROGRAMS_OF", {"NumPy": NUMPY, "none": broken})
-    message = "'in_none.py' raised ModuleNotFoundError: No module named .*in_none'"
+    message = "'none' raised ModuleNotFoundError: No module named .*in_none'"
     with pytest.raises(CandidateError, match=message):
         ask_frameworks(WEIGHTS, network_input(2), network_target(2), RATE)
     assert len(processes) == 2
@@ -353,7 +338,7 @@ def test_no_process_is_left_when_a_framework_fails(monkeypatch, processes):
 
 
 def test_a_way_that_fails_is_left_out_and_says_why(monkeypatch):
-    broken = Programs("in_numpy.py", ("numpy",), {"first": "no_such", "second": "products"})
+    broken = Programs("numpy", {"first": "no_such", "second": "products"})
     monkeypatch.setattr(side_by_side, "PROGRAMS_OF", {"NumPy": broken})
     found = ask_frameworks(WEIGHTS, network_input(2), network_target(2), RATE)
     assert list(found["python_calls"]) == ["NumPy, second"]
@@ -362,7 +347,7 @@ def test_a_way_that_fails_is_left_out_and_says_why(monkeypatch):
 
 
 def test_one_that_is_not_installed_is_not_asked(monkeypatch, processes):
-    missing = Programs("in_none.py", ("no_such_module",), {"way": "eager"})
+    missing = Programs("no_such_module", {"way": "eager"})
     monkeypatch.setattr(side_by_side, "PROGRAMS_OF", {"none": missing, "NumPy": NUMPY})
     found = ask_frameworks(WEIGHTS, network_input(2), network_target(2), RATE)
     assert [*found["python_calls"]] == ["NumPy, three products"]
