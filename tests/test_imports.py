@@ -44,6 +44,8 @@ FLOORS = {
             "run_notebooks",
             "results",
         },
+        {"site_pages"},
+        {"site"},
         {"commands"},
     ],
 }
