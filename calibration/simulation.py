@@ -219,8 +219,7 @@ def measured(kind: Kind, effect: float, chance: Random) -> list[Result]:
                 check=False,
                 min_effect=SMALLEST,
                 time_limit=LIMIT / kind.launches,
-                synchronize=lambda: None,
-                progress=False,
+                progress=lambda text: None,
                 clock=clock,
             )
 

@@ -23,15 +23,21 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from .. import frameworks
 from .agreement import any_needs_gradients, check_results
 from .candidates import CandidateError, Program, Recipe, Repeated
-from .launch import Launch, check_input, check_launches, enough_calls, show_launch
+from .launch import (
+    Launch,
+    check_input,
+    check_launches,
+    check_numbers,
+    enough_calls,
+    show_launch,
+)
 from .measured_on import available_cores, describe_machine, load_average, together
-from .processes import Started
+from .processes import ProgramRunner
 from .results import Comparison
 from .show import progress_line
-from .timing import Runner
+from .timing import Runner, device_clock
 
 SINGLE = 0.1  # seconds in which calls are timed one by one
 WIDE, PATIENCE = 1.2, 75  # an interval's high by its low; seconds from the first launch's start
@@ -39,7 +45,7 @@ MIN_ROUNDS = 10  # of a single launch, for calls so slow that the time limit all
 
 
 def compare(
-    candidates: dict[str, Callable | Recipe | Repeated | Program | Started],
+    candidates: dict[str, Callable | Recipe | Repeated | Program | ProgramRunner],
     *args: Any,
     baseline: str | None = None,
     launches: int = 1,
@@ -51,10 +57,9 @@ def compare(
     min_effect: float = 0.01,
     time_limit: float | None = None,
     single_calls: bool = False,
-    synchronize: Callable[[], None] | None = None,
-    progress: bool | Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
     on_error: Callable[[CandidateError], None] | None = None,
-    clock: Callable[[], float] = perf_counter,
+    clock: Callable[[], float] = device_clock,
 ) -> Comparison:
     """Find out which candidate is faster, called with `args`, and whether that is sure.
 
@@ -90,14 +95,13 @@ def compare(
             top. What changes more slowly than a launch is long cannot be seen.
         single_calls: Whether each program also times calls one by one, up to SINGLE seconds in each
             of several launches, and says how much memory it took. For `Comparison.launches`.
-        synchronize: Waits until a device has done what was asked of it. By default every
-            framework that is loaded is asked to, in a program's process too.
-        progress: Whether to show on stderr how far it is. None: only in a terminal; the seconds
-            only if it takes longer than 2 s. Or a function that gets each text.
+        progress: Gets a text about each step, and the seconds of what takes longer than 2 s. By
+            default they are shown on stderr if that is a terminal.
         on_error: Gets the error of a candidate that fails, or returns something else than the
             baseline; it is then left out. The baseline's error is raised, but if some launches were
             made without an error, these are the answer. By default every error is raised.
-        clock: Returns seconds.
+        clock: Returns seconds. By default it first waits until every framework that is loaded has
+            done what was asked of its devices, as is done in a program's process.
 
     Returns:
         A `Comparison`, a mapping from labels to a `Result` each.
@@ -106,7 +110,9 @@ def compare(
         TypeError, ValueError: for what cannot be compared, among them results that differ.
         CandidateError: for a candidate that raises, or whose process ends or hangs.
     """
-    check_input(candidates, baseline, check, tolerance, min_effect, time_limit)
+    check_input(candidates, baseline, check)
+    check_numbers(tolerance=tolerance, min_effect=min_effect, time_limit=time_limit)
+    check_numbers(launches=launches, min_launches=min_launches, calls=calls)
     check_launches(candidates, launches, min_launches, calls)
     base_label = next(iter(candidates)) if baseline is None else baseline
     time_limit = time_limit or (1.0 if launches == 1 else launches / 4)
@@ -141,8 +147,8 @@ def compare(
             i, show_here = len(done), show
             if launches > 1:
                 show_here = partial(show_launch, show, i, launches, perf_counter() - began)
-            with Launch(candidates, args, calls or 0, enough_calls(done)) as launch:
-                launch.warm_up(synchronize or frameworks.synchronize, clock, show_here, failed)
+            with Launch(candidates, args, clock, show_here, failed) as launch:
+                launch.warm_up(calls or 0, enough_calls(done))
                 if i == 0:
                     machine = together(launch.machines() or [machine])
                     own = [r.results[-1] for r in launch.runners.values() if isinstance(r, Runner)]
@@ -152,9 +158,9 @@ def compare(
                         machine["notes"] = notes
                 least = MIN_ROUNDS if launches == 1 else 0  # one is always made
                 seconds = time_limit / launches
-                launch.measure(base_label, seconds, least, show_here, failed, callable(progress))
+                launch.measure(base_label, seconds, least)
                 if single_calls and launches > 1 and len(launch.runners) > 1:
-                    launch.time_single_calls(min(seconds, SINGLE), failed)
+                    launch.time_single_calls(min(seconds, SINGLE))
             if len(launch.runners) < 2:
                 if done:
                     return answer(complete=False)

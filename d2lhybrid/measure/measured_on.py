@@ -6,7 +6,7 @@ import platform
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import __version__, frameworks
 from ..frameworks.threads import WAITING
@@ -135,44 +135,29 @@ def _processor():
 
 # How cold a process is ----------------------------------------------------------------------
 
-
-class Snapshot(NamedTuple):
-    """What there was before something was built."""
-
-    kinds: set  # the kinds of everything built so far, and the types of all living objects
-    compilations: tuple[int, int, int]  # compiled, found in a compiler's cache, not found there
+_built = set()  # the kinds of all that was built in this process
 
 
-class Coldness:
-    """Was this the first build of its kind in the process, and did a compiler's cache help?
+def before_building() -> tuple[set, tuple[int, int, int]]:
+    """The state to pass to `how_cold` after building.
 
-    The first of its kind takes longest, so this is shown beside a price.
-
-        before = coldness.before()
-        built = build()
-        coldness.of(built, before)  # 'cold process, warm cache'
-
-    Two things are of a kind if they have the same type; or, if they are functions, whose type
-    says nothing, the same source; or if torch.compile had a hand in both.
+    The kinds of all that was built so far, and the types of all living objects; and how many graphs
+    were compiled, found in a compiler's cache, and not found there.
     """
-
-    def __init__(self):
-        self._built = set()
-
-    def before(self) -> Snapshot:
-        """The state to pass to `of` after building."""
-        return Snapshot(
-            self._built | {type(thing) for thing in gc.get_objects()}, frameworks.compilations()
-        )
-
-    def of(self, built: Any, before: Snapshot) -> str:
-        """Whether it was the first of its kind, and what a compiler's cache gave, in words."""
-        counts = zip(frameworks.compilations(), before.compilations, strict=True)
-        graphs, hits, misses = (now - then for now, then in counts)
-        kind = "a compiled graph" if graphs else getattr(built, "__code__", type(built))
-        process = "warm process" if kind in before.kinds else "cold process"
-        self._built.add(kind)
-        return process + (", cold cache" if misses else ", warm cache" if hits else "")
+    return _built | {type(thing) for thing in gc.get_objects()}, frameworks.compilations()
 
 
-THIS_PROCESS = Coldness()  # what was built in this process
+def how_cold(built: Any, before: tuple[set, tuple[int, int, int]]) -> str:
+    """Whether this was the first build of its kind, which takes longest, and what a cache gave.
+
+    In words: 'cold process, warm cache'. Two things are of a kind if they have the same type; or,
+    if they are functions, whose type says nothing, the same source; or if torch.compile had a hand
+    in both.
+    """
+    kinds, compilations = before
+    counts = zip(frameworks.compilations(), compilations, strict=True)
+    graphs, hits, misses = (now - then for now, then in counts)
+    kind = "a compiled graph" if graphs else getattr(built, "__code__", type(built))
+    _built.add(kind)
+    process = "warm process" if kind in kinds else "cold process"
+    return process + (", cold cache" if misses else ", warm cache" if hits else "")

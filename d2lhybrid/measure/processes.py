@@ -1,23 +1,18 @@
 """Candidates in processes of their own: starting them, asking them, ending them.
 
-    runners = [ProgramRunner(label, program, args) for label, program in programs.items()]
-    try:
-        for runner in runners:
-            runner.load()  # they all load at the same time
-        for runner in runners:
+    with started(programs) as runners:
+        for runner in runners.values():
+            runner.set_args(args)
             runner.warm_up()
-        rounds = Rounds(runners, runners[0])
-    finally:
-        close_all(runners)
+        rounds = Rounds([*runners.values()], runners["mine"])
 
-`started` keeps processes for several comparisons. `worker` is the other side. The process times its
-blocks itself, so what an exchange of messages takes is not part of any time.
+`worker` is the other side. The process times its blocks itself, so what an exchange of messages
+takes is not part of any time.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
@@ -50,8 +45,8 @@ class ProgramRunner:
     The process starts at once. Then `load` waits until the program's top level has run, and
     `warm_up` builds the candidate; only then there are `build`, `built_in`, `warmup`, `fastest`,
     `inner_calls`, as a `Runner` has them, and `machine`, what `describe_machine` says there.
-    `set_args` gives it other arguments, with which it can be built again. In the end `close` must
-    be called.
+    `set_args` gives it other arguments, with which it can be built again. In the end `close_all`
+    must be called.
     """
 
     clock = staticmethod(perf_counter)
@@ -67,16 +62,8 @@ class ProgramRunner:
             variables |= dict.fromkeys(CACHES, self._cache.name)
         self._answers = SimpleQueue()
         self.child = Child("measure.worker", variables, self._answers)
-        self._loading = self.child.ask(
-            "load",
-            label,
-            program.source,
-            program.filename,
-            program.path,
-            program.build,
-            program.inputs,
-            list(program.argv),
-        )
+        names = ("source", "filename", "path", "build", "inputs", "argv")
+        self._loading = self.child.ask("load", label, *(getattr(program, name) for name in names))
 
     def set_args(self, args: tuple, first_calls: int = 0) -> None:
         """Use these arguments when the candidate is built next."""
@@ -95,10 +82,7 @@ class ProgramRunner:
         """
         doing = "while it was built and first called"
         cores = self.program.threads if share_cores else None
-        got = self._ask(doing, "build", self._args, self.first_calls, enough, cores)
-        self.build, self.built_in, self.warmup = got["build"], got["built_in"], got["warmup"]
-        self.fastest, self.inner_calls = got["fastest"], got["inner_calls"]
-        self.machine = got["machine"]
+        vars(self).update(self._ask(doing, "build", self._args, self.first_calls, enough, cores))
         self.waking = WAKING if self.machine["threads"] in (None, 1) else WAKING_THREADS
 
     def try_once(self) -> None:
@@ -135,10 +119,6 @@ class ProgramRunner:
     def number_format(self) -> str:
         """As a `Runner` says it: the program is called once more."""
         return self._ask("while it was called", "number_format")
-
-    def close(self) -> None:
-        """End the process, if it has not ended yet."""
-        close_all([self])
 
     # Asking ---------------------------------------------------------------------------------
 
@@ -198,67 +178,44 @@ def close_all(runners: Iterable[ProgramRunner]) -> None:
             runner._cache.cleanup()
 
 
-@dataclass(frozen=True)
-class Started:
-    """A candidate whose process runs already; `started` makes it."""
-
-    runner: ProgramRunner
-
-
 @contextmanager
 def started(
-    programs: dict[str, Program], on_error: Callable[[CandidateError], None] | None = None
-) -> Iterator[dict[str, Started]]:
+    programs: dict[str, Program],
+    on_error: Callable[[CandidateError], None] | None = None,
+    args: tuple = (),
+    first_calls: int = 0,
+    show: Callable[[str], None] = lambda text: None,
+) -> Iterator[dict[str, ProgramRunner]]:
     """Start programs once, for several comparisons: a framework may take seconds to load.
 
         with started({"mine": own_process(Path("mine.py")), "other": own_process(text)}) as running:
             results = {n: compare(running, inputs(n)) for n in (1, 64)}
 
     Gives candidates for `compare` and `sweep`, which build them again for each comparison, in the
-    same processes. The processes end with the block. `on_error` gets the error of a program that
-    cannot be loaded; it is then left out. By default the error is raised.
+    same processes; their arguments take the place of `args`. All programs load at the same time;
+    `show` gets a text about each. The processes end with the block. `on_error` gets the error of a
+    program that cannot be loaded; it is then left out. By default the error is raised.
     """
-
-    def failed(error):
-        if on_error is None:
-            raise error
-        on_error(error)
-
-    with loaded(programs, failed) as runners:
-        yield {label: Started(runner) for label, runner in runners.items()}
-
-
-@contextmanager
-def loaded(
-    programs: dict[str, Program],
-    failed: Callable[[CandidateError], None],
-    args: tuple = (),
-    first_calls: int = 0,
-    show: Callable[[str], None] = lambda text: None,
-) -> Iterator[dict[str, ProgramRunner]]:
-    """A block with the runners of those programs whose top level has run; behind it, all end.
-
-    They are started at the same time. `failed` gets the error of a program that fails; if it
-    returns, the program is left out.
-    """
-    runners, ready = [], {}
+    runners, running = [], {}
     try:
         for label, program in programs.items():
             runners.append(ProgramRunner(label, program, args, first_calls))
         for runner in runners:
             show(f"starting {runner.label}")
-            with passed_to(failed):
+            with passed_to(on_error):
                 runner.load()
-                ready[runner.label] = runner
-        yield ready
+                running[runner.label] = runner
+        yield running
     finally:
         close_all(runners)
 
 
 @contextmanager
-def passed_to(failed: Callable[[CandidateError], None]) -> Iterator[None]:
-    """A block whose CandidateError goes to `failed`, which may raise it again."""
+def passed_to(on_error: Callable[[CandidateError], None] | None) -> Iterator[None]:
+    """A block whose CandidateError goes to `on_error`, which may raise it; None raises it."""
     try:
         yield
     except CandidateError as error:
-        failed(error)
+        if on_error is None:
+            raise
+        on_error(error)

@@ -156,24 +156,19 @@ def remarks(c):
             )
 
 
-def progress_line(progress: bool | Callable[[str], None] | None) -> Callable[[str], None]:
+def progress_line(progress: Callable[[str], None] | None) -> Callable[[str], None]:
     """A function that shows a text on stderr in place of the previous one; '' erases it.
 
-    With `progress` None it shows something only in a terminal, so that nothing of it is ever
-    stored in a notebook; with False nothing. A function is used as it is: it gets each text, and
-    '' at the end.
+    It shows something only in a terminal, so that nothing of it is ever stored in a notebook. A
+    `progress` that is given is used as it is: it gets each text, and '' at the end.
     """
-    if callable(progress):
-        return progress
-    stream = sys.stderr
-    if stream is None:  # it was closed
-        return lambda text: None
-    visible = stream.isatty() if progress is None else progress
-    width = 0
+    stream, width = sys.stderr, 0
+    if progress or not (stream and stream.isatty()):  # None if it was closed
+        return progress or (lambda text: None)
 
     def show(text):
         nonlocal width
-        if visible and (text or width):
+        if text or width:
             stream.write("\r" + text.ljust(width) + ("" if text else "\r"))
             stream.flush()
             width = len(text)

@@ -14,7 +14,7 @@ from ..tables import Column, Table, seconds
 from ..verdicts import FASTER, SLOWER
 from .candidates import Program, Recipe, Repeated
 from .comparison import compare
-from .processes import Started
+from .processes import ProgramRunner
 from .results import Comparison
 from .show import progress_line, ratio
 
@@ -154,10 +154,10 @@ class Sweep(Table, Mapping):
 
 
 def sweep(
-    candidates: dict[str, Callable | Recipe | Repeated | Program | Started],
+    candidates: dict[str, Callable | Recipe | Repeated | Program | ProgramRunner],
     make_args: Callable[[float], Any],
     sizes: Iterable[float],
-    progress: bool | Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Sweep:
     """Compare at several sizes.

@@ -1,28 +1,30 @@
 """Taking times: of building a candidate, of its first calls, and of blocks of calls in rounds.
 
-    runners = [Runner(label, net, (x,), synchronize, perf_counter) for label in ("eager", "same")]
+    runners = [Runner(label, net, (x,), device_clock) for label in ("eager", "same")]
     rounds = Rounds(runners, baseline=runners[0])
     rounds.add()  # two blocks of each candidate, all in random order
     timing = rounds.timings()["eager"]
     timing.block_a, timing.block_b, timing.calls  # (2.554e-05,), (2.563e-05,), 11
 
-A candidate is what is timed against others: a callable, a `Recipe` that builds one, or a
-`Repeated`, whose one call does many. A block is some calls that are timed together, about 0.3 ms;
-a round is two blocks of each candidate. Explained in notebook 06. `timeit` and
-`torch.utils.benchmark` time one candidate after the other.
+A block is some calls of a candidate that are timed together, about 0.3 ms; a round is two blocks
+of each candidate. Explained in notebook 06. `timeit` and `torch.utils.benchmark` time one candidate
+after the other.
 """
 
 import gc
+import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import repeat
+from math import inf
 from random import Random
+from time import perf_counter
 from typing import Any
 
 from .. import frameworks
 from .candidates import Recipe, Repeated, blamed_on
-from .measured_on import THIS_PROCESS
+from .measured_on import before_building, how_cold
 
 BLOCK = 0.3e-3  # seconds: 1000 times what the clock needs, far below a scheduler's time slice
 SHORT = 3e-6  # seconds: what takes less cannot be timed by a single call
@@ -60,13 +62,12 @@ class Plan:
 class Runner:
     """A candidate, built and warmed up, and the clock that times it.
 
-    `build` is the seconds that building took, None for a ready callable; `built_in` says whether
-    process and caches were cold then. `warmup` holds the seconds of the first calls, `fastest`
-    those of the fastest call so far, `results` what the first and the third call returned, or what
+    `build`, `built_in`, `warmup` and `inner_calls` are those of its `Timing`, `fastest` the seconds
+    of the fastest call so far, `results` what the first and the third call returned, or what
     `keep` makes of it: a later call may change it. The third, as TorchScript compiles in it.
 
     `first_calls` asks for at least so many calls of warming up, in case there is time for them;
-    `enough` for exactly so many.
+    `enough` for exactly so many. `inputs` returns the arguments of one call, in place of `args`.
     """
 
     single, memory = (), None  # a program's process is asked for them
@@ -77,32 +78,30 @@ class Runner:
         label: str,
         candidate: Callable | Recipe | Repeated,
         args: tuple,
-        synchronize: Callable[[], None],
         clock: Callable[[], float],
         first_calls: int = 0,
         enough: int | None = None,
         keep: Callable[[Any], Any] = lambda result: result,
         inputs: Callable[[], tuple] | None = None,
     ):
-        self.label, self.args, self._inputs = label, args, inputs
-        self.synchronize, self.clock = synchronize, clock
+        self.label, self.args, self.clock, self._inputs = label, args, clock, inputs
         built, self.build, before = self._built(candidate)
         many = isinstance(built, Repeated)
         self.function, self.inner_calls = (built.function, built.calls) if many else (built, 1)
         self.warmup, self.results = self._warmed_up(first_calls, enough, keep)
         self.fastest = min(self.warmup)
         # only now: torch.compile compiles in the first calls
-        self.built_in = THIS_PROCESS.of(self.function, before) if before else ""
+        self.built_in = how_cold(self.function, before) if before else ""
 
     def _built(self, candidate):
         """What is called; for a recipe also the seconds of building, and what was there before."""
         if not isinstance(candidate, Recipe):
             return candidate, None, None
-        before = THIS_PROCESS.before()
-        start = self._now()
+        before = before_building()
+        start = self.clock()
         with blamed_on(self.label):
             built = candidate.build()
-        took = self._now() - start
+        took = self.clock() - start
         if not (callable(built) or isinstance(built, Repeated)):
             raise TypeError(f"the recipe of {self.label!r} built {built!r}, which is not callable")
         return built, took, before
@@ -113,37 +112,35 @@ class Runner:
         Returns the seconds of these calls, and the results that are kept.
         """
         times, kept, took = [], [], 0.0
-        while len(times) < (enough or MIN_WARMUP) or (
-            not enough
-            and (
-                (len(times) < MAX_WARMUP and took < LONG_WARMUP)
-                or (len(times) < first_calls and took < LONG_FIRST_CALLS)
-            )
-        ):
-            with blamed_on(self.label):
-                args = self._next_args()
-                start = self._now()
-                result = self.function(*args)
-                times.append(self._now() - start)
-            took += times[-1]
+        limits = [(enough or MIN_WARMUP, inf)]  # calls and seconds
+        if not enough:
+            limits += [(MAX_WARMUP, LONG_WARMUP), (first_calls, LONG_FIRST_CALLS)]
+        while any(len(times) < calls and took < seconds for calls, seconds in limits):
+            time, result = self._one_call()
+            times.append(time)
+            took += time
             if len(times) in (1, MIN_WARMUP):
                 kept.append(keep(result))
             del result  # two are kept, and no more
         return tuple(times), kept
 
+    def _one_call(self):
+        """Its seconds, and what it returned."""
+        with blamed_on(self.label):
+            (args,) = self._args_of(1)
+            start = self.clock()
+            result = self.function(*args)
+            return self.clock() - start, result
+
     def number_format(self) -> str:
         """The coarsest format in which a call computes, such as 'bfloat16'; '' if not known."""
         with blamed_on(self.label):
-            args = self._next_args()
+            (args,) = self._args_of(1)
             return frameworks.number_format(lambda: self.function(*args))
 
     def try_once(self) -> None:
         """One more call, to learn how fast a call can be."""
-        with blamed_on(self.label):
-            args = self._next_args()
-            start = self._now()
-            self.function(*args)
-        self.fastest = min(self.fastest, self._now() - start)
+        self.fastest = min(self.fastest, self._one_call()[0])
 
     def fitting_calls(self) -> int:
         """How many calls take as long as a block should."""
@@ -177,26 +174,17 @@ class Runner:
     def _block(self, plan):
         function, clock = self.function, self.clock
         with blamed_on(self.label):
-            first, then = self._calls_args(plan.untimed), self._calls_args(plan.calls)
+            first, then = self._args_of(plan.untimed), self._args_of(plan.calls)
             for args in first:
                 function(*args)
-            self.synchronize()
             start = clock()
             for args in then:
                 function(*args)
-            self.synchronize()
             return clock() - start
 
-    def _calls_args(self, calls):
+    def _args_of(self, calls):
         """The arguments of each of so many calls; if they are to be new ones, they are made now."""
         return [self._inputs() for _ in range(calls)] if self._inputs else repeat(self.args, calls)
-
-    def _next_args(self):
-        return self._inputs() if self._inputs else self.args
-
-    def _now(self):
-        self.synchronize()  # what a device still has to do belongs to what came before
-        return self.clock()
 
     def _below_the_clock(self, calls):
         return ValueError(f"the clock sees too little time pass in {calls} calls of {self.label!r}")
@@ -269,6 +257,12 @@ def fit_blocks(runners: list[Runner], baseline: Runner) -> dict[Runner, Plan]:
     }
 
 
+def device_clock() -> float:
+    """Seconds, read when every device has done what was asked of it."""
+    frameworks.synchronize()  # what is still to be done belongs to what came before
+    return perf_counter()
+
+
 @contextmanager
 def no_garbage_collection():
     """Keep the garbage collector from running inside the `with`, like `timeit`."""
@@ -279,3 +273,26 @@ def no_garbage_collection():
     finally:
         if was_enabled:
             gc.enable()
+
+
+def python_calls(function: Callable, *args: Any) -> int:
+    """Count the functions of Python that one call of `function(*args)` calls, itself among them.
+
+    What is done only in the first calls, such as compiling, is not counted: there are three calls
+    before the one that is. Functions written in C are not counted either.
+    """
+    for _ in range(3):
+        function(*args)
+    count = 0
+
+    def note(frame, event, _):
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        function(*args)
+    finally:
+        sys.setprofile(before)
+    return count

@@ -7,18 +7,16 @@ garbage collector stays as the program has it: all the garbage is the program's.
 import linecache
 import os
 import sys
-import time
 import traceback
 from contextlib import suppress
 from types import ModuleType
 
-from .. import frameworks
 from ..children.arrays import decode, encode
 from ..children.inside import Responder, in_words
 from .agreement import parts_of
 from .candidates import CandidateError, Repeated, recipe
 from .measured_on import describe_machine, peak_memory
-from .timing import Plan, Runner
+from .timing import Plan, Runner, device_clock
 
 MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__"` is not run
 
@@ -107,8 +105,7 @@ class Worker(Responder):
             self.label,
             recipe(build),
             (),
-            frameworks.synchronize,
-            time.perf_counter,
+            device_clock,
             first_calls,
             enough,
             keep=packed,  # at once: a later call may change it

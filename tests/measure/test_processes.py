@@ -124,8 +124,8 @@ def test_a_syntax_error_is_raised_at_once_with_its_place(tmp_path):
 def test_it_has_what_a_runner_has(start):
     runner = start(ADDS, numpy.arange(3.0), 2)
     assert run(runner).tolist() == [2, 3, 4]
-    here = Runner("mine", lambda: None, (), lambda: None, time.perf_counter)
-    private = {name for name in vars(here) if name[0] == "_"} | {"args", "function", "synchronize"}
+    here = Runner("mine", lambda: None, (), time.perf_counter)
+    private = {name for name in vars(here) if name[0] == "_"} | {"args", "function"}
     for name in (vars(here).keys() | {"measure", "try_once", "fitting_calls"}) - private:
         assert hasattr(runner, name), name
     assert runner.built_in == "cold process"
@@ -475,14 +475,14 @@ def test_a_program_that_does_not_even_read_is_late_and_killed(start, started):
                 runner.warm_up()
         else:
             runner.child.ask("build", b"x" * 2**20, 0, None)
-        runner.close()
+        close_all([runner])
         assert started[-1].returncode == -signal.SIGKILL
 
 
 def test_what_is_asked_after_the_end_is_an_error(start):
     runner = start(ADDS, 1)
     run(runner)
-    runner.close()
+    close_all([runner])
     with pytest.raises(CandidateError, match="'mine' ended with exit code 0 while it was called"):
         runner.try_once()
 
@@ -522,13 +522,13 @@ def test_its_helpers_end_with_it(start, tmp_path):
                     run(runner)
             else:
                 run(runner)
-                runner.close()
+                close_all([runner])
             assert gone(pid_in(file)), (fails, ignores)
 
 
 PARENT = """
 from d2lhybrid import own_process
-from d2lhybrid.measure.processes import ProgramRunner
+from d2lhybrid.measure.processes import ProgramRunner, close_all
 
 PROGRAM = '''
 import os, subprocess, time
@@ -555,7 +555,7 @@ if __name__ == "__main__":
         import time
         time.sleep(60)
     finally:
-        runner.close()
+        close_all([runner])
 """
 
 
@@ -592,7 +592,7 @@ def test_it_ends_when_the_comparison_is_interrupted_or_killed(tmp_path):
 
 def test_more_first_calls_can_be_asked_for(clock, start):
     def calls(seconds, first_calls):
-        runner = Runner("a", clock.work(seconds), (), lambda: None, clock, first_calls)
+        runner = Runner("a", clock.work(seconds), (), clock, first_calls)
         return len(runner.warmup)
 
     assert calls(1e-3, 0) == calls(1e-3, 10) == 20

@@ -9,9 +9,8 @@ from types import SimpleNamespace
 import pytest
 from measure_helpers import restless
 
-from d2lhybrid import compare, recipe, repeated
-from d2lhybrid.measure import timing
-from d2lhybrid.measure.measured_on import Coldness
+from d2lhybrid import compare, python_calls, recipe, repeated
+from d2lhybrid.measure import measured_on
 from d2lhybrid.verdicts import EQUAL, FASTER, UNCLEAR
 
 
@@ -113,13 +112,14 @@ def test_waits_for_a_device_before_the_clock_is_read(clock):
     def on_device(seconds):
         return lambda: queue.append(seconds)
 
-    def synchronize():
+    def device_clock():  # waits, and then reads
         clock.now += sum(queue)
         queue.clear()
+        return clock()
 
     candidates = {"a": on_device(30e-6), "b": on_device(20e-6)}
     candidates["c"] = recipe(lambda: queue.append(2.0) or on_device(20e-6))
-    result = compare(candidates, clock=clock, synchronize=synchronize)
+    result = compare(candidates, clock=device_clock)
     assert result["b"].speedup == pytest.approx(1.5)
     assert result["a"].median == pytest.approx(30e-6)
     assert result.timings["c"].build == pytest.approx(2.0)
@@ -158,7 +158,7 @@ def test_slow_first_calls_of_many_in_one_are_paid_in_seconds_of_waiting(clock):
 
 
 def test_whether_the_process_was_cold(clock, monkeypatch):
-    monkeypatch.setattr(timing, "THIS_PROCESS", Coldness())
+    monkeypatch.setattr(measured_on, "_built", set())
 
     class Compiled:
         def __call__(self):
@@ -177,7 +177,7 @@ def test_whether_the_compilers_cache_was_cold(clock, monkeypatch):
     stats, inductor = {"unique_graphs": 2}, {"fxgraph_cache_hit": 3, "fxgraph_cache_miss": 5}
     dynamo = SimpleNamespace(counters={"stats": stats, "inductor": inductor})
     monkeypatch.setitem(sys.modules, "torch._dynamo.utils", dynamo)
-    monkeypatch.setattr(timing, "THIS_PROCESS", Coldness())
+    monkeypatch.setattr(measured_on, "_built", set())
 
     def compiling(counter):
         def build():
@@ -191,3 +191,38 @@ def test_whether_the_compilers_cache_was_cold(clock, monkeypatch):
     candidates["c"] = compiling("fxgraph_cache_hit")
     said = [r.built_in for r in compare(candidates, clock=clock).values()]
     assert said == ["", "cold process, cold cache", "warm process, warm cache"]
+
+
+# Calls of Python, counted
+
+
+def inner(x):
+    return x
+
+
+def outer(x, y):
+    return inner(x) + inner(y)
+
+
+def test_the_function_itself_counts_and_c_does_not():
+    assert python_calls(outer, 1, 2) == 3
+    assert python_calls(abs, -1) == 0
+
+
+def test_what_happens_only_at_first_is_not_counted():
+    calls = []
+
+    def learns():
+        calls.append(1)
+        if len(calls) < 3:
+            outer(1, 2)
+
+    assert python_calls(learns) == 1
+    assert len(calls) == 4
+
+
+def test_an_error_leaves_the_profiler_as_it_was():
+    before = sys.getprofile()
+    with pytest.raises(TypeError):
+        python_calls(outer, 1)
+    assert sys.getprofile() is before
