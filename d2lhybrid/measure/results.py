@@ -79,24 +79,28 @@ class Result(Speedup):
     total: Total | None  # where `compare` was told the number of calls
 
 
+class Answers(Table, Mapping):
+    """A table that also maps to the answers in it; a subclass has them as a dict, `answers`."""
+
+    def __getitem__(self, key):
+        try:
+            return self.answers[key]
+        except KeyError:
+            raise KeyError(f"{key!r} is not one of {quoted(self.answers)}") from None
+
+    def __iter__(self) -> Iterator:
+        return iter(self.answers)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+
 @dataclass(frozen=True, repr=False)
-class Comparison(Table, Mapping):
+class Comparison(Answers):
     """The answer of `compare`: a mapping from the candidates' labels to a `Result` each.
 
     `print` shows tables, a notebook an HTML table, `plot()` a picture, `to_markdown()` a table
-    for a page; `to_dict()` returns all that was measured, ready for JSON. Printed:
-
-                     time a call   speed-up     95 % interval              verdict
-        eager           25.24 µs                                          baseline
-        TorchScript     18.02 µs      1.410    1.391 to 1.477               faster
-
-                                 built      price     pays after
-        TorchScript  in a cold process   57.24 ms     7755 calls
-
-        noise floor 0.1%, 769 rounds in 1.00 s
-        note: speeds change slowly: for TorchScript the 769 rounds are worth 35
-        measured on: AMD EPYC, 4 cores, 1 thread, cpu, 2026-11-23
-        with: gradients off, Python 3.11.7, d2lhybrid 0.1.0, torch 2.13.0+cpu, numpy 2.4.6
+    for a page; `to_dict()` returns all that was measured, ready for JSON.
     """
 
     baseline: str
@@ -106,6 +110,8 @@ class Comparison(Table, Mapping):
     complete: bool  # False where it was interrupted
     machine: dict[str, Any]  # as `describe_machine` returns it
     calls: int | None = None  # how often the candidates are to be called
+
+    _columns, _rows, _text, _notes = show.columns, show.rows, show.text, show.notes
 
     @property
     def timings(self) -> dict[str, Timing]:
@@ -120,19 +126,14 @@ class Comparison(Table, Mapping):
     @cached_property
     def noise_floor(self) -> float:
         """How far the baseline may seem to differ from itself: 0.01 for one per cent."""
-        controls = [
-            [log(a / b) for a, b in zip(base.block_a, base.block_b, strict=True)]
-            for base in self._of(self.baseline)
-        ]
-        low, _, high = interval(_independent(controls))
+        bases = self._of(self.baseline)
+        pairs = [zip(base.block_a, base.block_b, strict=True) for base in bases]
+        low, _, high = interval(_independent([[log(a / b) for a, b in each] for each in pairs]))
         return exp(max(-low, high)) - 1
 
     @property
     def grey_zone(self) -> float:
-        """Where the grey zone ends: the ratio that a verdict must exceed.
-
-        It is the smallest effect, on top of the noise floor.
-        """
+        """The ratio that a verdict must exceed: the smallest effect, on top of the noise floor."""
         return (1 + self.min_effect) * (1 + self.noise_floor)
 
     @property
@@ -146,7 +147,7 @@ class Comparison(Table, Mapping):
         return ERROR / (len(self.timings) - 1)
 
     @cached_property
-    def results(self) -> dict[str, Result]:
+    def answers(self) -> dict[str, Result]:
         """All results, in the order of the candidates: label -> Result."""
         return {label: self._result(label) for label in self.timings}
 
@@ -175,10 +176,14 @@ class Comparison(Table, Mapping):
         rounds = [log_speedups(own, base) for own, base in zip(owns, bases, strict=True)]
         values = _independent(rounds)
         speedup = self._judged(values, self.noise_floor)
-        mean_times = [median(map(mean_time, timings)) for timings in (bases, owns)]
-        mean_speedup = mean_times[0] / mean_times[1]
+        mean_speedup = median(map(mean_time, bases)) / median(map(mean_time, owns))
+        slow_calls_of, pays = "", [None] * 3
+        if not speedup.low / self.grey_zone <= mean_speedup <= speedup.high * self.grey_zone:
+            if has_slow_calls(owns, bases):
+                slow_calls_of = label
+            elif has_slow_calls(bases, owns):
+                slow_calls_of = self.baseline
         is_built = owns[0].build is not None
-        pays = [None] * 3
         if is_built and speedup.verdict == FASTER:
             pays = self._break_even(owns, [median(ratios) for ratios in rounds])
         return Result(
@@ -187,7 +192,7 @@ class Comparison(Table, Mapping):
             median=median(map(usual_time, owns)),
             independent_rounds=effective_size(values),
             mean_speedup=mean_speedup,
-            slow_calls_of=self._slow_calls_of(label, speedup, mean_speedup),
+            slow_calls_of=slow_calls_of,
             scatter_within=median(map(self._half_width, rounds)) if len(rounds) > 1 else None,
             scatter_between=2 * stdev(values) if len(rounds) > 1 else None,  # 95 % of a bell curve
             slowdown=median(map(slowdown, owns)),
@@ -208,15 +213,6 @@ class Comparison(Table, Mapping):
         low, _, high = interval(ratios, self.error)
         return (high - low) / 2
 
-    def _slow_calls_of(self, label, speedup, mean_speedup):
-        """Whose slow calls make the mean disagree with the median; '' where they agree."""
-        owns, bases = self._of(label), self._of(self.baseline)
-        if speedup.low / self.grey_zone <= mean_speedup <= speedup.high * self.grey_zone:
-            return ""
-        if has_slow_calls(owns, bases):
-            return label
-        return self.baseline if has_slow_calls(bases, owns) else ""
-
     def _break_even(self, owns, speedups):
         """After how many calls the price is paid: low, middle, high; None for never."""
         found = []
@@ -234,30 +230,6 @@ class Comparison(Table, Mapping):
         ratios = [log(b / a) for a, b in zip(own, base, strict=True)]
         return Total(**vars(self._judged(ratios, noise_floor=0.0)), time=median(own))
 
-    def __getitem__(self, label: str) -> Result:
-        try:
-            return self.results[label]
-        except KeyError:
-            raise KeyError(f"{label!r} is not one of {quoted(self.results)}") from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def _columns(self):
-        return show.columns(self)
-
-    def _rows(self):
-        return show.rows(self)
-
-    def _text(self):
-        return show.text(self)
-
-    def _notes(self):
-        return show.notes(self)
-
     def measured_on(self) -> str:
         """Where, when and with what it was measured, in two lines."""
         return f"measured on: {machine_line(self.machine)}\nwith: {software_line(self.machine)}"
@@ -270,11 +242,9 @@ class Comparison(Table, Mapping):
         """
         from ..plot.speedups import plot_speedups
 
-        others = [result for result in self.values() if result.label != self.baseline]
-        speedups = {r.label: r.drawn for r in others}
-        launches = {r.label: self._launches_of(r.label) for r in others}
-        several = launches if len(self.launches) > 1 else {}
-        return plot_speedups(speedups, self.baseline, self.grey_zone, several)
+        speedups = {r.label: r.drawn for r in self.values() if r.label != self.baseline}
+        launches = {k: self._launches_of(k) for k in speedups} if len(self.launches) > 1 else {}
+        return plot_speedups(speedups, self.baseline, self.grey_zone, launches)
 
     def _launches_of(self, label):
         """The speed-up of each launch with its own interval: (speed-up, low, high)."""
@@ -289,10 +259,7 @@ class Comparison(Table, Mapping):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Comparison":
         """The comparison that `to_dict` wrote, perhaps through JSON."""
-        launches = [
-            {label: _timing_from(timing) for label, timing in timings.items()}
-            for timings in data["launches"]
-        ]
+        launches = [{k: _timing_from(t) for k, t in one.items()} for one in data["launches"]]
         return cls(**(data | {"launches": tuple(launches)}))
 
 
@@ -312,10 +279,7 @@ def _independent(rounds):
 
 
 def _timing_from(data):
-    sequences = {
-        name: tuple(data.get(name, ())) for name in ("block_a", "block_b", "warmup", "single")
-    }
-    return Timing(**(data | sequences))
+    return Timing(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
 
 
 def quoted(labels: Iterable[str]) -> str:

@@ -3,19 +3,19 @@
 Used in notebooks 11 and 12.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from math import exp, log
 from typing import Any
 
-from ..tables import Column, Table, seconds
+from ..tables import Column, seconds
 from ..verdicts import FASTER, SLOWER
 from .candidates import Program, Recipe, Repeated
 from .comparison import compare
 from .processes import ProgramRunner
-from .results import Comparison
+from .results import Answers, Comparison
 from .show import progress_line, ratio
 
 
@@ -36,7 +36,7 @@ class Crossing:
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep(Table, Mapping):
+class Sweep(Answers):
     """The answer of `sweep`: a mapping from sizes to a `Comparison` each.
 
     Shows itself as a `Comparison` does: printed, in a notebook, by `plot()`, `to_markdown()`;
@@ -46,18 +46,10 @@ class Sweep(Table, Mapping):
     comparisons: dict[float, Comparison]  # by size, in the order of measuring
     complete: bool = True  # False where it was interrupted
 
-    def __getitem__(self, size: float) -> Comparison:
-        try:
-            return self.comparisons[size]
-        except KeyError:
-            sizes = ", ".join(map(str, self.comparisons))
-            raise KeyError(f"{size!r} is not one of {sizes}") from None
-
-    def __iter__(self) -> Iterator[float]:
-        return iter(self.comparisons)
-
-    def __len__(self) -> int:
-        return len(self.comparisons)
+    @property
+    def answers(self) -> dict[float, Comparison]:
+        """The same, as what the sweep maps to."""
+        return self.comparisons
 
     @property
     def _first(self):
@@ -91,24 +83,16 @@ class Sweep(Table, Mapping):
         return found
 
     def _columns(self):
-        return [
-            Column("size"),
-            Column(self.baseline, 9),
-            *[Column(label, 8) for label in self.labels],
-        ]
+        others = [Column(label, 8) for label in self.labels]
+        return [Column("size"), Column(self.baseline, 9), *others]
 
     def _rows(self):
         for size, comparison in self.items():
-            results = [comparison[label] for label in self.labels]
-            marks = [" " if result.verdict in (FASTER, SLOWER) else "~" for result in results]
-            yield [
-                f"{size}",
-                seconds(comparison[self.baseline].median),
-                *[
-                    f"{ratio(result.speedup) if result.is_known else '?'}{mark}"
-                    for result, mark in zip(results, marks, strict=True)
-                ],
-            ]
+            cells = [f"{size}", seconds(comparison[self.baseline].median)]
+            for result in map(comparison.get, self.labels):
+                mark = " " if result.verdict in (FASTER, SLOWER) else "~"
+                cells.append(f"{ratio(result.speedup) if result.is_known else '?'}{mark}")
+            yield cells
 
     def _notes(self):
         crossings = [
