@@ -14,7 +14,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import count
 from math import inf
-from numbers import Integral
 from random import sample
 from typing import Any
 
@@ -101,7 +100,7 @@ class Launch:
             limit = min(limit, float(os.environ.get("D2LHYBRID_TIME_LIMIT", inf)))
             start = self.clock()
             with no_garbage_collection():
-                while (passed := self.clock() - start) < limit:
+                while (passed := self.clock() - start) < limit or not len(self.rounds):
                     if limit >= LONG:
                         self.show(f"{passed:.0f} s of {limit:.0f} s")
                     self.rounds.add()
@@ -130,15 +129,11 @@ class Launch:
         """What was measured so far: label -> Timing; empty before the first whole round."""
         return self.rounds.timings() if self.rounds else {}
 
-    def machines(self) -> list[dict[str, Any]]:
-        """How the programs' processes describe their machine."""
-        return [r.machine for r in self.runners.values() if isinstance(r, ProgramRunner)]
-
 
 # What `compare` is given, and says -------------------------------------------------------------
 
 
-def check_input(candidates, baseline, check):
+def check_input(candidates, baseline, launches, min_launches, calls):
     if not isinstance(candidates, dict):
         raise TypeError(f"candidates must be a dict from labels to callables, not {candidates!r}")
     if len(candidates) < 2:
@@ -155,37 +150,15 @@ def check_input(candidates, baseline, check):
             )
     if baseline is not None and baseline not in candidates:
         raise ValueError(f"the baseline {baseline!r} is not one of {quoted(candidates)}")
-    if not isinstance(check, bool):
-        raise TypeError(f"check must be True or False, not {check!r}; see tolerance")
-
-
-def check_numbers(**numbers):
-    """None stands for one that was left out."""
-    for name, number in numbers.items():
-        rule, is_right = RULES.get(name, WHOLE)
-        if number is not None and not is_right(number):
-            raise ValueError(f"{name} must be {rule}, not {number!r}")
-
-
-WHOLE = "a whole number, 1 or more", lambda number: isinstance(number, Integral) and number >= 1
-RULES = {
-    "tolerance": ("0 or more, and finite", lambda number: 0 <= number < inf),
-    "min_effect": ("a share, such as 0.01 for 1 %", lambda number: 0 <= number < 1),
-    "time_limit": ("seconds, above 0 and finite", lambda number: 0 < number < inf),
-}
-
-
-def check_launches(candidates, launches, min_launches, calls):
     if launches == 1:
         if calls is not None:
             raise ValueError("calls needs launches: the total is measured once in each of them")
         return
-    for label, candidate in candidates.items():
-        if not isinstance(candidate, Program):
-            raise TypeError(
-                f"only programs can be launched several times; {label!r} is not one, but "
-                f"{candidate!r}; see d2lhybrid.own_process"
-            )
+    if others := [label for label, one in candidates.items() if not isinstance(one, Program)]:
+        raise TypeError(
+            f"only programs can be launched several times, not {quoted(others)}; "
+            "see d2lhybrid.own_process"
+        )
     least = least_launches(len(candidates) - 1)
     if (fewest := min(launches, min_launches or launches)) < least:
         raise TooFewLaunches(

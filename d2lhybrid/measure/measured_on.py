@@ -37,18 +37,16 @@ def describe_machine(*args: Any) -> dict[str, Any]:
 
 def together(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
     """What several processes on one machine say of it, as one dict: `2.13.0 and 2.11.0`."""
-
-    def joined(values):
-        different = list(dict.fromkeys(value for value in values if value is not None))
-        return different[0] if len(different) == 1 else " and ".join(map(str, different)) or None
-
-    def all_of(dicts):
-        names = dict.fromkeys(name for each in dicts for name in each)
-        return {name: joined([each.get(name) for each in dicts]) for name in names}
-
-    versions = all_of([each["versions"] for each in descriptions])
-    settings = [{k: v for k, v in each.items() if k != "versions"} for each in descriptions]
-    return all_of(settings) | {"date": descriptions[0]["date"], "versions": versions}
+    found = {}
+    for name in dict.fromkeys(name for each in descriptions for name in each):
+        values = [each[name] for each in descriptions if each.get(name) is not None]
+        if name == "versions":
+            found[name] = together(values)
+        else:
+            values = list(dict.fromkeys(values))
+            is_one = len(values) == 1 or name == "date"
+            found[name] = values[0] if is_one else " and ".join(map(str, values)) or None
+    return found
 
 
 def load_average() -> float | None:
@@ -69,23 +67,19 @@ def peak_memory() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
 
 
-def machine_line(machine: dict[str, Any]) -> str:
-    """Of what `describe_machine` returns the machine and the date, in one line."""
-    parts = [machine["processor"]]
+def lines_about(machine: dict[str, Any]) -> list[str]:
+    """Two lines for a reader: the machine and the date; the state and the versions."""
+    here = [machine["processor"]]
     for thing in ("core", "thread"):
         if (count := machine[f"{thing}s"]) is not None:
-            parts += [f"{count} {thing}" + "s" * (count != 1)]
-    return ", ".join([*parts, machine["device"], machine["date"][:10]])
-
-
-def software_line(machine: dict[str, Any]) -> str:
-    """Of what `describe_machine` returns the state and the versions, in one line."""
-    parts = [f"{name} {version}" for name, version in machine["versions"].items()]
+            here += [f"{count} {thing}" + "s" * (count != 1)]
+    here += [machine["device"], machine["date"][:10]]
+    used = [f"{name} {version}" for name, version in machine["versions"].items()]
     if machine["gradients"] is not None:
         unused = machine["gradients"] and machine.get("gradients_needed") is False
         mode = "on" if machine["gradients"] else "off"
-        parts.insert(0, f"gradients {mode}" + ", but no result needs them" * unused)
-    return ", ".join(parts)
+        used.insert(0, f"gradients {mode}" + ", but no result needs them" * unused)
+    return [f"measured on: {', '.join(here)}", f"with: {', '.join(used)}"]
 
 
 def available_cores() -> int:

@@ -24,7 +24,6 @@ from ..children.inside import GRACE
 from ..children.parent import Child, end_all, new_answers
 from ..frameworks.threads import THREADS
 from .candidates import CandidateError, Program
-from .timing import Plan
 
 # Seconds of calls that are not timed, after others have run and filled caches and branch predictors
 # with theirs. The third call of the course's network still takes 6 % too long, the tenth 1 %.
@@ -85,17 +84,22 @@ class ProgramRunner:
         vars(self).update(self._ask(doing, "build", self._args, self.first_calls, enough, cores))
         self.waking = WAKING if self.machine["threads"] in (None, 1) else WAKING_THREADS
 
-    def try_once(self) -> None:
-        """One more call, to learn how fast a call can be."""
-        self.fastest = self._ask("while it was called", "try_once")
+    def try_once(self) -> float:
+        """See `Runner.try_once`."""
+        self.fastest = self._ask("while it was called", "ask_runner", "try_once")
+        return self.fastest
 
     def fitting_calls(self) -> int:
-        """How many calls take as long as a block should."""
-        return self._ask("while it was called", "fitting_calls")
+        """See `Runner.fitting_calls`."""
+        return self._ask("while it was called", "ask_runner", "fitting_calls")
 
-    def measure(self, plan: Plan) -> float:
-        """Seconds a call: the mean over one block, see `Runner.measure`."""
-        return self._ask("while it was timed", "measure", plan.calls, plan.untimed)
+    def number_format(self) -> str:
+        """See `Runner.number_format`."""
+        return self._ask("while it was called", "ask_runner", "number_format")
+
+    def measure(self, calls: int, untimed: int) -> float:
+        """See `Runner.measure`."""
+        return self._ask("while it was timed", "ask_runner", "measure", calls, untimed)
 
     @cached_property
     def results(self) -> list[Any]:
@@ -115,10 +119,6 @@ class ProgramRunner:
     def time_single_calls(self, seconds: float) -> None:
         """Set `single`, the times of calls that were timed one by one, and `memory`."""
         self.single, self.memory = self._ask("while it was timed", "time_single_calls", seconds)
-
-    def number_format(self) -> str:
-        """As a `Runner` says it: the program is called once more."""
-        return self._ask("while it was called", "number_format")
 
     # Asking ---------------------------------------------------------------------------------
 

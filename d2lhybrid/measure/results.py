@@ -16,7 +16,7 @@ from typing import Any
 from ..tables import Table
 from ..verdicts import FASTER, judge
 from . import show
-from .measured_on import machine_line, software_line
+from .measured_on import lines_about
 from .statistics import (
     ERROR,
     effective_size,
@@ -141,8 +141,7 @@ class Comparison(Answers):
         """How often the interval of one candidate may miss the truth.
 
         It is so small that the intervals of all candidates hold together 95 times in 100
-        (Bonferroni's inequality). With 4 candidates beside the baseline an interval as narrow as
-        with one needs about 1.6 times as many rounds, with 9 about 1.9 times.
+        (Bonferroni's inequality).
         """
         return ERROR / (len(self.timings) - 1)
 
@@ -183,6 +182,7 @@ class Comparison(Answers):
                 slow_calls_of = label
             elif has_slow_calls(bases, owns):
                 slow_calls_of = self.baseline
+        each = self._each_launch(label)
         is_built = owns[0].build is not None
         if is_built and speedup.verdict == FASTER:
             pays = self._break_even(owns, [median(ratios) for ratios in rounds])
@@ -193,8 +193,8 @@ class Comparison(Answers):
             independent_rounds=effective_size(values),
             mean_speedup=mean_speedup,
             slow_calls_of=slow_calls_of,
-            scatter_within=median(map(self._half_width, rounds)) if len(rounds) > 1 else None,
-            scatter_between=2 * stdev(values) if len(rounds) > 1 else None,  # 95 % of a bell curve
+            scatter_within=median((high - low) / 2 for low, _, high in each) if each else None,
+            scatter_between=2 * stdev(values) if each else None,  # 95 % of a bell curve
             slowdown=median(map(slowdown, owns)),
             price=median(map(price, owns)) if is_built else None,
             break_even_low=pays[0],
@@ -209,9 +209,11 @@ class Comparison(Answers):
         verdict = judge(low, high, self.min_effect, noise_floor)
         return Speedup(exp(middle), exp(low), exp(high), verdict)
 
-    def _half_width(self, ratios):
-        low, _, high = interval(ratios, self.error)
-        return (high - low) / 2
+    def _each_launch(self, label):
+        """The interval of the log speed-up of each launch, if there are several."""
+        pairs = list(zip(self._of(label), self._of(self.baseline), strict=True))
+        several = pairs if len(pairs) > 1 else []
+        return [interval(log_speedups(own, base), self.error) for own, base in several]
 
     def _break_even(self, owns, speedups):
         """After how many calls the price is paid: low, middle, high; None for never."""
@@ -232,7 +234,7 @@ class Comparison(Answers):
 
     def measured_on(self) -> str:
         """Where, when and with what it was measured, in two lines."""
-        return f"measured on: {machine_line(self.machine)}\nwith: {software_line(self.machine)}"
+        return "\n".join(lines_about(self.machine))
 
     def plot(self):
         """Draw speed-ups with their intervals; returns matplotlib Axes.
@@ -243,14 +245,12 @@ class Comparison(Answers):
         from ..plot.speedups import plot_speedups
 
         speedups = {r.label: r.drawn for r in self.values() if r.label != self.baseline}
-        launches = {k: self._launches_of(k) for k in speedups} if len(self.launches) > 1 else {}
+        launches = {
+            label: [(exp(middle), exp(low), exp(high)) for low, middle, high in each]
+            for label in speedups
+            if (each := self._each_launch(label))
+        }
         return plot_speedups(speedups, self.baseline, self.grey_zone, launches)
-
-    def _launches_of(self, label):
-        """The speed-up of each launch with its own interval: (speed-up, low, high)."""
-        pairs = zip(self._of(label), self._of(self.baseline), strict=True)
-        intervals = [interval(log_speedups(own, base), self.error) for own, base in pairs]
-        return [(exp(middle), exp(low), exp(high)) for low, middle, high in intervals]
 
     def to_dict(self) -> dict[str, Any]:
         """All that was measured, of types that JSON has."""

@@ -155,8 +155,7 @@ def has_slow_calls(own: Sequence[Timing], other: Sequence[Timing]) -> bool:
     Both are the timings of all launches. Other programs interrupt either candidate as often as it
     runs. So if the slow blocks fall to both in that proportion, it may have been the machine.
     """
-    mine, others = sum(map(_slow_blocks, own)), sum(map(_slow_blocks, other))
-    ran, other_ran = sum(map(_time_in_blocks, own)), sum(map(_time_in_blocks, other))
+    (mine, ran), (others, other_ran) = map(_slow_blocks, (own, other))
     share = ran / (ran + other_ran)
     slow = mine + others
     if mine <= slow * share:
@@ -168,12 +167,11 @@ def has_slow_calls(own: Sequence[Timing], other: Sequence[Timing]) -> bool:
     return surprise > CERTAIN
 
 
-def _slow_blocks(timing):
-    limit = SLOW * usual_time(timing)
-    return sum(time > limit for time in timing.block_a + timing.block_b)
-
-
-def _time_in_blocks(timing):
-    """Seconds that the blocks would have taken, had all been usual ones."""
-    blocks = len(timing.block_a) + len(timing.block_b)
-    return blocks * timing.calls * timing.inner_calls * usual_time(timing)
+def _slow_blocks(timings):
+    """How many blocks were slow, and the seconds of all blocks if all had been usual ones."""
+    slow, seconds = 0, 0.0
+    for timing in timings:
+        blocks, usual = timing.block_a + timing.block_b, usual_time(timing)
+        slow += sum(time > SLOW * usual for time in blocks)
+        seconds += len(blocks) * timing.calls * timing.inner_calls * usual
+    return slow, seconds

@@ -163,11 +163,8 @@ def sweep(
 
     Raises:
         ValueError: for sizes that are not numbers above 0.
-        TypeError: if `make_args` is not a function.
         TypeError, ValueError, CandidateError: as `compare`.
     """
-    if not callable(make_args):
-        raise TypeError(f"make_args must be a function from a size to arguments, not {make_args!r}")
     sizes = [n.item() if hasattr(n, "item") else n for n in sizes]  # JSON takes only Python's own
     sizes = list(dict.fromkeys(sizes))
     if not sizes or not all(isinstance(n, (int, float)) and n > 0 for n in sizes):

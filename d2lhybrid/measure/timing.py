@@ -20,7 +20,7 @@ from itertools import repeat
 from math import inf
 from random import Random
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import frameworks
 from .candidates import Recipe, Repeated, blamed_on
@@ -51,8 +51,7 @@ class Timing:
     memory: int | None = None  # the most bytes that the process had, if it was asked
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """How many calls a block times, and how many it makes first, to warm the caches."""
 
     calls: int
@@ -138,43 +137,44 @@ class Runner:
             (args,) = self._args_of(1)
             return frameworks.number_format(lambda: self.function(*args))
 
-    def try_once(self) -> None:
-        """One more call, to learn how fast a call can be."""
+    def try_once(self) -> float:
+        """One more call, to learn how fast a call can be; returns `fastest`."""
         self.fastest = min(self.fastest, self._one_call()[0])
+        return self.fastest
 
     def fitting_calls(self) -> int:
         """How many calls take as long as a block should."""
         calls = max(1, round(BLOCK / max(self.fastest, SHORT)))
         while calls >= BLOCK / SHORT:  # so short a call cannot be timed alone
-            if min(self._block(Plan(calls, untimed=1)) for _ in range(3)) >= BLOCK / 2:
+            if min(self._block(calls, untimed=1) for _ in range(3)) >= BLOCK / 2:
                 break
             if calls * 2 > MAX_CALLS:
                 raise self._below_the_clock(calls)
             calls *= 2
         return calls
 
-    def measure(self, plan: Plan) -> float:
+    def measure(self, calls: int, untimed: int) -> float:
         """Seconds a call: the mean over one block, begun with the calls that are not timed.
 
         One such call brings the function's own data into the caches. Without it, a block that
         follows a block of the same function would seem faster. A long call does not need it.
         """
-        took = self._block(plan)
+        took = self._block(calls, untimed)
         if took <= 0:
-            raise self._below_the_clock(plan.calls)
-        return took / plan.calls / self.inner_calls
+            raise self._below_the_clock(calls)
+        return took / calls / self.inner_calls
 
     def single_calls(self, seconds: float) -> list[float]:
         """The times of calls, each timed by itself, in so many seconds; MANY at most."""
         times, began = [], self.clock()
         while len(times) < MANY and self.clock() - began < seconds:
-            times.append(self._block(Plan(1, untimed=0)) / self.inner_calls)
+            times.append(self._block(1, untimed=0) / self.inner_calls)
         return times
 
-    def _block(self, plan):
+    def _block(self, calls, untimed):
         function, clock = self.function, self.clock
         with blamed_on(self.label):
-            first, then = self._args_of(plan.untimed), self._args_of(plan.calls)
+            first, then = self._args_of(untimed), self._args_of(calls)
             for args in first:
                 function(*args)
             start = clock()
@@ -208,17 +208,14 @@ class Rounds:
         """Measure one more round."""
         self._shuffle(self._order)
         for runner, times in self._order:
-            times.append(runner.measure(self.plans[runner]))
+            times.append(runner.measure(*self.plans[runner]))
 
     def __len__(self):
         return min(len(times) for _, times in self._order)
 
     def shortest(self) -> float:
         """Seconds that a round takes at least."""
-        return sum(
-            (self.plans[runner].untimed + self.plans[runner].calls) * runner.fastest
-            for runner, _ in self._order
-        )
+        return sum(sum(self.plans[runner]) * runner.fastest for runner, _ in self._order)
 
     def timings(self) -> dict[str, Timing]:
         """What was measured so far: label -> Timing."""

@@ -136,12 +136,8 @@ def test_building_counts_in_the_total():
 REFUSED = [
     ("ab", {"launches": 5}, ValueError, "^5 launches give no 95 % interval for 2 .* takes 6$"),
     ("abc", {"launches": 6}, ValueError, "^6 launches give no 95 % interval for 3 .* takes 7$"),
-    ("ab", {"launches": 0}, ValueError, "^launches must be a whole number, 1 or more, not 0$"),
-    ("ab", {"launches": 6.0}, ValueError, "^launches must be a whole number, .* not 6.0$"),
-    ("ab", {"launches": 6, "calls": 0}, ValueError, "^calls must be a whole number, .* not 0$"),
-    ("ab", {"launches": 6, "calls": "9"}, ValueError, "^calls must be .*, not '9'$"),
     ("ab", {"calls": 9}, ValueError, "^calls needs launches: the total is measured once in"),
-    ("af", {"launches": 6}, TypeError, "^only programs can be launched .*; 'f' is not one"),
+    ("af", {"launches": 6}, TypeError, "^only programs can be launched .*, not 'f'; see"),
 ]
 
 

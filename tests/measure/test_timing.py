@@ -3,6 +3,7 @@
 import gc
 import random
 import sys
+from contextlib import contextmanager
 from itertools import count
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import pytest
 from measure_helpers import restless
 
 from d2lhybrid import compare, python_calls, recipe, repeated
-from d2lhybrid.measure import measured_on
+from d2lhybrid.measure import launch, measured_on
 from d2lhybrid.verdicts import EQUAL, FASTER, UNCLEAR
 
 
@@ -53,6 +54,17 @@ def test_slow_calls_get_rounds_enough_for_an_interval(clock):
     assert result["b"].low == pytest.approx(2)
     assert result.took == 10 * 2 * (2.0 + 1.0)  # no call untimed: they are long
     assert clock.now == pytest.approx(result.took + 3 * (2.0 + 1.0))  # to warm up, and no trial
+
+
+def test_one_round_is_measured_even_if_the_machine_stands_still_before(clock, monkeypatch):
+    @contextmanager
+    def stands_still():
+        clock.now += 60
+        yield
+
+    monkeypatch.setattr(launch, "no_garbage_collection", stands_still)
+    candidates = {"a": clock.work(1e-3), "b": clock.work(1e-3)}
+    assert compare(candidates, clock=clock).rounds == 1
 
 
 def test_the_order_is_random_and_every_round_is_whole(clock):
