@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 # module -> the public names that it defines
 _NAMES = {
     "cli.ways": "compare_ways",
-    "d2l_book": "Benchmark Timer cpu gpu num_gpus try_all_gpus try_gpu",
+    "d2l_book": "Benchmark Timer",
     "frameworks": "FrameworkNotFound import_framework synchronize",
     "frameworks.pytorch": "reset_compiler",
     "hybrid.codegen": "PRELUDE c_source python_function python_source",
@@ -46,7 +46,6 @@ _NAMES = {
     "side_by_side": "ask_frameworks framework_steps framework_ways missing_frameworks "
     "network_input network_target network_weights",
     "side_by_side.behaviour": "CASES try_cases",
-    "tables": "Column Table",
     "text.dataflow": "data_flow",
     "text.program": "as_text drop_unused_text fold_constants_text free_after_last_use inline "
     "names_in run_program straight_line substitute",

@@ -1,4 +1,4 @@
-"""The book's names, corrected: `Timer`, `Benchmark`, `try_gpu` and the others.
+"""The book's two stopwatches, corrected: `Timer` and `Benchmark`.
 
 Explained in notebook 05; the usual tool is PyTorch's own `torch.utils.benchmark`.
 """
@@ -65,37 +65,3 @@ class Benchmark:
         self.seconds = self.timer.stop()
         if exception_type is None:
             print(f"{self.description}: {self.seconds:.4f} sec")
-
-
-# Devices. torch is imported only here: the clocks do without it.
-
-
-def cpu():
-    """The CPU, as a `torch.device`."""
-    import torch
-
-    return torch.device("cpu")
-
-
-def gpu(i: int = 0):
-    """The GPU number `i`, as a `torch.device`, whether or not this machine has it."""
-    import torch
-
-    return torch.device("cuda", i)
-
-
-def num_gpus() -> int:
-    """How many GPUs torch can use."""
-    import torch
-
-    return torch.cuda.device_count()
-
-
-def try_gpu(i: int = 0):
-    """The GPU number `i` if this machine has it, else the CPU."""
-    return gpu(i) if i < num_gpus() else cpu()
-
-
-def try_all_gpus() -> list:
-    """All GPUs of this machine; a list of the CPU alone if it has no GPU."""
-    return [gpu(i) for i in range(num_gpus())] or [cpu()]

@@ -57,11 +57,10 @@ def raises(*expected: type[BaseException], show_calls: bool = False, line: int |
 def check(answer: Any, truth: Any, by: Callable[[Any], Any] = lambda answer: answer) -> None:
     """Say whether an exercise's answer is right. `...` is an answer not given yet.
 
-    Prints `not yet` for an `answer` that is or holds `...`, `right` if `by(answer)` is the same
-    as `truth`, and otherwise what it is instead, without giving the truth away. A tuple is the
-    same as a list, a tensor or an array the same as its numbers; capitals and double blanks of
-    a string do not count, nor does the last digit of a float. An error in `by(answer)` is printed,
-    too, not raised: Run All goes on.
+    Prints `not yet` for an `answer` that is or holds `...`, `right` if `by(answer)` is the same as
+    `truth`, and otherwise what it is instead, or which error it raised. A tuple is the same as a
+    list, a tensor or an array the same as its numbers; capitals and double blanks of a string do
+    not count, nor does the last digit of a float.
     """
     try:
         if is_open(answer) or is_open(value := by(answer)):

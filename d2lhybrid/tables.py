@@ -12,10 +12,8 @@ def unit_for(time: float) -> tuple[str, float]:
     return next(((unit, factor) for unit, factor in UNITS if time * factor >= 1), UNITS[-1])
 
 
-def seconds(time: float | None, digits: int = 4) -> str:
-    """A time in seconds with a fitting unit: `32.10 µs`; '' for None."""
-    if time is None:
-        return ""
+def seconds(time: float, digits: int = 4) -> str:
+    """A time in seconds with a fitting unit: `32.10 µs`."""
     time = float(f"{time:.{digits}g}")  # first, since 999.96 µs become 1.000 ms
     unit, factor = unit_for(time) if time else UNITS[0]
     return f"{time * factor:#.{digits}g}".rstrip(".") + f" {unit}"

@@ -1,4 +1,4 @@
-"""`Timer`, `Benchmark` and the devices: right, and the same as the book's to those who use them."""
+"""`Timer` and `Benchmark`: right, and the same as the book's to those who use them."""
 
 import ast
 import importlib.util
@@ -10,9 +10,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-import torch
 
-import d2lhybrid as d2l
 from d2lhybrid import Benchmark, Timer, d2l_book
 
 
@@ -113,18 +111,3 @@ def test_benchmark_waits_for_the_device_before_both_readings(monkeypatch, capsys
 def test_the_clock_never_runs_backwards():
     assert d2l_book.perf_counter is time.perf_counter
     assert time.get_clock_info("perf_counter").monotonic
-
-
-# Devices. A double plays a machine with GPUs.
-
-
-def test_devices_are_those_that_are_there_and_else_the_cpu(monkeypatch):
-    for gpus, wanted in [(0, ["cpu"]), (1, ["cuda:0"]), (2, ["cuda:0", "cuda:1"])]:
-        monkeypatch.setattr(torch.cuda, "device_count", lambda gpus=gpus: gpus)
-        devices = [torch.device(name) for name in wanted]
-        assert (d2l.num_gpus(), d2l.try_all_gpus()) == (gpus, devices)
-        assert d2l.try_gpu() == devices[0], gpus
-        assert d2l.try_gpu(1) == torch.device("cuda:1" if gpus == 2 else "cpu"), gpus
-    assert d2l.try_gpu(2) == d2l.cpu() == torch.device("cpu")
-    assert d2l.gpu() == torch.device("cuda:0")
-    assert d2l.gpu(7) == torch.device("cuda:7")  # it need not be there

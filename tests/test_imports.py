@@ -126,9 +126,9 @@ WITHOUT = [name for name in modules("d2lhybrid") if wing(name) not in OF_FRAMEWO
 
 @pytest.mark.parametrize("name", WITHOUT)
 def test_a_framework_is_named_only_where_it_belongs(name):
-    known = ("d2lhybrid.nets", "d2lhybrid.d2l_book", "d2lhybrid.cli.example")
+    known = ("d2lhybrid.nets", "d2lhybrid.cli.example")
     if name in known or wing(name) in ("d2lhybrid.threads", "d2lhybrid.world"):
-        return  # networks and devices are PyTorch's, and so is what runs or carries their values
+        return  # networks are PyTorch's, and so is what runs or carries their values
     tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
     named = set()
     for node in ast.walk(tree):

@@ -83,16 +83,16 @@ def own_process(
 
     Args:
         source: The program: its text, or the `Path` of its file, which is read at once.
-        build: The name of its function that builds the candidate. The function gets the
-            arguments of the comparison, arrays and tensors as NumPy arrays, and returns a
-            callable without arguments, which is timed. By default the program's only public
-            function: at its top level, with a name that does not begin with "_".
+        build: The name of its function that builds the candidate; by default its only function
+            at the top level whose name does not begin with "_". It gets the arguments of the
+            comparison, arrays and tensors as NumPy arrays, and returns a callable without
+            arguments, which is timed.
         threads: How many threads the frameworks may use; by default their own choice. On Linux
             the process also keeps to as many cores.
         timeout: Seconds to wait for any one answer of the process.
-        inputs: The name of the program's function that returns the arguments of one call, as a
-            tuple. It is called once for each call, outside the timing.
-        argv: What the program finds in sys.argv behind its own name.
+        inputs: The name of its function that returns the arguments of one call, as a tuple. It is
+            called once for each call, outside the timing.
+        argv: What it finds in sys.argv behind its own name.
         cold_cache: Whether the process gets an empty folder in place of torch.compile's cache.
 
     Raises:

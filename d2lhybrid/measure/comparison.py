@@ -61,8 +61,8 @@ def compare(
 
     Args:
         candidates: Maps labels to callables, to a `recipe` for one, whose building is then part
-            of the answer, or to an `own_process`, which runs in a process of its own, or to what
-            `started` has made of one. They must not change `args`.
+            of the answer, to an `own_process`, or to what `started` has made of one. They must not
+            change `args`.
         args: The arguments of each call. A program gets them once, when it is built.
         baseline: The label that the others are compared with; by default the first.
         launches: How often all candidates are started, 6 times or more, so that the interval holds
@@ -78,11 +78,10 @@ def compare(
         tolerance: How far results may differ, relative to the largest number; by default the
             rounding of their number format, see `d2lhybrid.difference`.
         time_limit: Seconds of measuring, in all launches together; by default 1, and of several
-            launches a quarter for each. It is exceeded where calls are long: one launch measures
-            10 rounds at least, and of several each measures one. Building and warming up come on
-            top. What changes more slowly than a launch is long cannot be seen.
-        single_calls: Whether each program also times calls one by one, up to SINGLE seconds in each
-            of several launches, and says how much memory it took. For `Comparison.launches`.
+            launches a quarter for each. Where calls are long it is exceeded: one launch measures
+            10 rounds at least, and of several each measures one.
+        single_calls: Whether in each of several launches programs also time calls one by one, up to
+            SINGLE seconds, and say how much memory they took.
         progress: Gets a text about each step, and the seconds of what takes longer than 2 s. By
             default they are shown on stderr if that is a terminal.
         on_error: Gets the error of a candidate that fails, or returns something else than the
@@ -90,9 +89,6 @@ def compare(
             always, unless some launches were made without one: these are the answer then.
         clock: Returns seconds. By default it first waits until every framework that is loaded has
             done what was asked of its devices, as is done in a program's process.
-
-    Returns:
-        A `Comparison`, a mapping from labels to a `Result` each.
 
     Raises:
         TypeError, ValueError: for what cannot be compared, among them results that differ.

@@ -137,9 +137,7 @@ def check_input(candidates, baseline, launches, min_launches, calls):
     if not isinstance(candidates, dict):
         raise TypeError(f"candidates must be a dict from labels to callables, not {candidates!r}")
     if len(candidates) < 2:
-        raise ValueError(
-            f"compare needs at least two candidates, got {len(candidates)}: {quoted(candidates)}"
-        )
+        raise ValueError(f"compare needs at least two candidates, got {quoted(candidates)}")
     kinds = (Recipe, Repeated, Program, ProgramRunner)
     for label, candidate in candidates.items():
         if not isinstance(label, str):

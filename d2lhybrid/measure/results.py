@@ -1,9 +1,8 @@
 """What follows from measured times: a `Result` for each candidate, together a `Comparison`.
 
-The times of a round are compared with each other, and the rounds give an interval. Programs can be
-launched several times: then each launch gives one speed-up, and the launches give the interval. So
-it covers what differs between two processes, such as where their data lie in memory, the seeds of
-their hashes, and what a compiler found out by trial.
+The times of a round are compared with each other, and the rounds give an interval. Of several
+launches each gives one speed-up, and these give the interval. So it covers what differs between two
+processes: where their data lie in memory, and what a compiler found out by trial.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -158,9 +157,7 @@ class Comparison(Answers):
         """
         labels = list(dict.fromkeys(labels))
         if len(labels) < 2:
-            raise ValueError(
-                f"among needs at least two labels, got {len(labels)}: {quoted(labels)}"
-            )
+            raise ValueError(f"among needs at least two labels, got {quoted(labels)}")
         for label in labels:
             self[label]
         launches = tuple({label: timings[label] for label in labels} for timings in self.launches)
@@ -237,11 +234,7 @@ class Comparison(Answers):
         return "\n".join(lines_about(self.machine))
 
     def plot(self):
-        """Draw speed-ups with their intervals; returns matplotlib Axes.
-
-        Several launches are drawn one by one, too: how long their bars are shows the scatter
-        within a launch, and how far they lie apart the scatter between launches.
-        """
+        """Draw speed-ups with their intervals, of several launches too; returns matplotlib Axes."""
         from ..plot.speedups import plot_speedups
 
         speedups = {r.label: r.drawn for r in self.values() if r.label != self.baseline}

@@ -1,7 +1,7 @@
 """How a `Comparison` is shown: as tables in text, one above the other, and as one wide table.
 
-Here `c` is the comparison, and `r` one of its results. Every function returns text, or cells of
-text. A line of text has 88 characters at most. `progress_line` shows how far the measuring is.
+Here `c` is the comparison, and `r` one of its results. A line of text has 88 characters at most.
+`progress_line` shows how far the measuring is.
 """
 
 import sys
@@ -109,16 +109,13 @@ def notes(c):
 
 def spread(c):
     """How fine the measuring was, and which verdicts are still open."""
-    launches = f"{len(c.launches)} launches, " if len(c.launches) > 1 else ""
-    rounds = f"{launches}{c.rounds} rounds in {c.took:.2f} s"
     floor = f"{c.noise_floor:.1%}" if isfinite(c.noise_floor) else "not known"
-    line = f"noise floor {floor}, {rounds}"
-    others = [r for r in c.values() if r.label != c.baseline]
+    launches = f"{len(c.launches)} launches, " if len(c.launches) > 1 else ""
+    line = f"noise floor {floor}, {launches}{c.rounds} rounds in {c.took:.2f} s"
     if not c.complete:
-        line += ", interrupted"
-    elif unsure := [r.label for r in others if r.verdict == UNCLEAR]:
-        line += f"; still open: {', '.join(unsure)}"
-    return line
+        return f"{line}, interrupted"
+    unsure = [r.label for r in c.values() if r.label != c.baseline and r.verdict == UNCLEAR]
+    return line + (f"; still open: {', '.join(unsure)}" if unsure else "")
 
 
 def remarks(c):

@@ -14,8 +14,8 @@ memory was moved or a governor wakes up, neighbouring rounds resemble each other
 of them may say as little as ten. `effective_size` finds out how many independent rounds they are
 worth, and the interval is as wide as if there were only so many.
 
-`compare` judges the median, the usual call. Where now and then a call of one candidate takes a
-hundred times longer (a flush, a recompilation), the total time says something else.
+What is judged is the median, the usual call. Where now and then a call of one candidate takes far
+longer (a flush, a recompilation), the total time says something else.
 """
 
 from collections.abc import Sequence

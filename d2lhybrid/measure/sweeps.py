@@ -43,13 +43,8 @@ class Sweep(Answers):
     `to_dict()` holds all that was measured, ready for JSON.
     """
 
-    comparisons: dict[float, Comparison]  # by size, in the order of measuring
+    answers: dict[float, Comparison]  # by size, in the order of measuring
     complete: bool = True  # False where it was interrupted
-
-    @property
-    def answers(self) -> dict[float, Comparison]:
-        """The same, as what the sweep maps to."""
-        return self.comparisons
 
     @property
     def _first(self):
@@ -73,7 +68,7 @@ class Sweep(Answers):
         """
         found = []
         for label in self.labels:
-            clear = [(n, self[n][label]) for n in sorted(self.comparisons)]
+            clear = [(n, self[n][label]) for n in sorted(self.answers)]
             clear = [(n, result) for n, result in clear if result.verdict in (FASTER, SLOWER)]
             for (n, before), (m, after) in pairwise(clear):
                 if before.verdict != after.verdict:
@@ -126,7 +121,7 @@ class Sweep(Answers):
 
     def to_dict(self) -> dict[str, Any]:
         """All that was measured, of types that JSON has."""
-        pairs = [[size, comparison.to_dict()] for size, comparison in self.comparisons.items()]
+        pairs = [[size, comparison.to_dict()] for size, comparison in self.answers.items()]
         return {"comparisons": pairs, "complete": self.complete}
 
     @classmethod
@@ -157,9 +152,6 @@ def sweep(
         sizes: Numbers above 0.
         progress: As for `compare`.
         options: Go to `compare`.
-
-    Returns:
-        A `Sweep`, a mapping from sizes to a `Comparison` each.
 
     Raises:
         ValueError: for sizes that are not numbers above 0.
