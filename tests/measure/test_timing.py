@@ -1,6 +1,7 @@
 """Blocks and rounds: how many calls, in which order, and what waits for what. The clock is ours."""
 
 import gc
+import inspect
 import random
 import sys
 from contextlib import contextmanager
@@ -10,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 from measure_helpers import restless
 
-from d2lhybrid import compare, python_calls, recipe, repeated
-from d2lhybrid.measure import launch, measured_on
+from d2lhybrid import compare, frameworks, python_calls, recipe, repeated
+from d2lhybrid.measure import launch, measured_on, timing
 from d2lhybrid.verdicts import EQUAL, FASTER, UNCLEAR
 
 
@@ -136,6 +137,14 @@ def test_waits_for_a_device_before_the_clock_is_read(clock):
     assert result["a"].median == pytest.approx(30e-6)
     assert result.timings["c"].build == pytest.approx(2.0)
     assert all(time == pytest.approx(30e-6) for time in result.timings["a"].warmup)
+
+
+def test_the_usual_clock_waits_for_devices_and_then_reads(monkeypatch):
+    seen = []
+    monkeypatch.setattr(frameworks, "synchronize", lambda: seen.append("wait"))
+    monkeypatch.setattr(timing, "perf_counter", lambda: seen.append("read"))
+    inspect.signature(compare).parameters["clock"].default()
+    assert seen == ["wait", "read"]
 
 
 def test_many_calls_in_one_share_its_time(clock):
