@@ -29,9 +29,8 @@ class Column(NamedTuple):
 def text_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
     """A table for the terminal: the first column to the left, the others to the right.
 
-    The first column is as wide as its widest label, every other as its `Column` says. So the
-    layout does not depend on the figures, and the outputs of two runs can be compared line by
-    line with the figures masked.
+    Only the first column is as wide as its widest cell. So the layout does not depend on figures,
+    and the outputs of two runs can be compared line by line with the figures masked.
     """
     table = [[column.title for column in columns], *rows]
     widths = [max(columns[0].width, *(len(row[0]) for row in table))]

@@ -20,7 +20,7 @@ from typing import Any
 from .candidates import CandidateError, Program, Recipe, Repeated
 from .processes import ProgramRunner, passed_to, started
 from .results import quoted
-from .statistics import ERROR, calls_to_warm_up, rank, usual_time
+from .statistics import ERROR, rank
 from .timing import VERY_LONG, Rounds, Runner, Timing, no_garbage_collection
 
 LONG = 2  # seconds; measuring that takes longer shows the time
@@ -30,7 +30,7 @@ class TooFewLaunches(ValueError):
     """So few launches give no interval for so many candidates."""
 
 
-class Launch:
+class Launch(ExitStack):
     """Runners of all candidates. A context manager, which ends the processes that it has started.
 
     `runners` maps labels to runners, `rounds` holds what was measured, in `took` seconds. `show`
@@ -46,16 +46,10 @@ class Launch:
         show: Callable[[str], None],
         failed: Callable[[CandidateError], None],
     ):
+        super().__init__()
         self.candidates, self.args, self.clock = candidates, args, clock
         self.show, self.failed = show, failed
         self.runners, self.rounds, self.took = {}, None, 0.0
-        self._processes = ExitStack()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._processes.close()
 
     def warm_up(self, first_calls: int, enough: dict[str, int]) -> None:
         """Build each candidate and make its first calls, one candidate at a time.
@@ -66,7 +60,7 @@ class Launch:
         """
         programs = {k: c for k, c in self.candidates.items() if isinstance(c, Program)}
         block = started(programs, self.failed, self.args, first_calls, self.show)
-        own = self._processes.enter_context(block)
+        own = self.enter_context(block)
         ready = {}
         for label, candidate in self.candidates.items():
             if isinstance(candidate, ProgramRunner):
@@ -173,9 +167,9 @@ def least_launches(others: int) -> int:
 def enough_calls(done):
     """How many first calls each program needs, where the first launch shows that calls are long."""
     timings = done[0] if done else {}
-    if any(usual_time(timing) * timing.inner_calls < VERY_LONG for timing in timings.values()):
+    if any(timing.usual_time * timing.inner_calls < VERY_LONG for timing in timings.values()):
         return {}
-    return {label: calls_to_warm_up(timing) for label, timing in timings.items()}
+    return {label: timing.calls_to_warm_up for label, timing in timings.items()}
 
 
 def show_launch(show, i, launches, passed, text):

@@ -16,17 +16,7 @@ from ..tables import Table
 from ..verdicts import FASTER, judge
 from . import show
 from .measured_on import lines_about
-from .statistics import (
-    ERROR,
-    effective_size,
-    has_slow_calls,
-    interval,
-    mean_time,
-    price,
-    slowdown,
-    total_time,
-    usual_time,
-)
+from .statistics import ERROR, effective_size, has_slow_calls, interval
 from .timing import Timing
 
 
@@ -172,7 +162,7 @@ class Comparison(Answers):
         rounds = [log_speedups(own, base) for own, base in zip(owns, bases, strict=True)]
         values = _independent(rounds)
         speedup = self._judged(values, self.noise_floor)
-        mean_speedup = median(map(mean_time, bases)) / median(map(mean_time, owns))
+        mean_speedup = median(b.mean_time for b in bases) / median(o.mean_time for o in owns)
         slow_calls_of, pays = "", [None] * 3
         if not speedup.low / self.grey_zone <= mean_speedup <= speedup.high * self.grey_zone:
             if has_slow_calls(owns, bases):
@@ -186,14 +176,14 @@ class Comparison(Answers):
         return Result(
             **vars(speedup),
             label=label,
-            median=median(map(usual_time, owns)),
+            median=median(own.usual_time for own in owns),
             independent_rounds=effective_size(values),
             mean_speedup=mean_speedup,
             slow_calls_of=slow_calls_of,
             scatter_within=median((high - low) / 2 for low, _, high in each) if each else None,
             scatter_between=2 * stdev(values) if each else None,  # 95 % of a bell curve
-            slowdown=median(map(slowdown, owns)),
-            price=median(map(price, owns)) if is_built else None,
+            slowdown=median(own.slowdown for own in owns),
+            price=median(own.price for own in owns) if is_built else None,
             break_even_low=pays[0],
             break_even=pays[1],
             break_even_high=pays[2],
@@ -216,16 +206,16 @@ class Comparison(Answers):
         """After how many calls the price is paid: low, middle, high; None for never."""
         found = []
         for own, speedup in zip(owns, speedups, strict=True):
-            saved = usual_time(own) * (exp(speedup) - 1)
-            found.append(price(own) / saved if saved > 0 else inf)
+            saved = own.usual_time * (exp(speedup) - 1)
+            found.append(own.price / saved if saved > 0 else inf)
         ends = interval(found, self.error)
         return [ceil(calls) if isfinite(calls) else None for calls in ends]
 
     def _total(self, owns, bases):
         if self.calls is None:
             return None
-        own = [total_time(timing, self.calls) for timing in owns]
-        base = [total_time(timing, self.calls) for timing in bases]
+        own = [timing.total_time(self.calls) for timing in owns]
+        base = [timing.total_time(self.calls) for timing in bases]
         ratios = [log(b / a) for a, b in zip(own, base, strict=True)]
         return Total(**vars(self._judged(ratios, noise_floor=0.0)), time=median(own))
 

@@ -10,7 +10,6 @@ from math import isfinite
 
 from ..tables import Column, seconds, text_table
 from ..verdicts import SLOWER, UNCLEAR
-from .statistics import price
 
 LABEL, INTERVAL = Column(""), Column("95 % interval", 16)
 RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
@@ -123,7 +122,7 @@ def remarks(c):
     for r in built(c):
         first = c.launches[0][r.label]
         if "cold cache" in first.built_in and first.built_in != r.built_in:
-            yield f"note: the first {r.label} on this machine had the price {seconds(price(first))}"
+            yield f"note: the first {r.label} on this machine had the price {seconds(first.price)}"
     for note in c.machine.get("notes") or []:
         yield f"note: {note}"
     if waiting := c.machine.get("waiting"):

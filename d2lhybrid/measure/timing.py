@@ -17,8 +17,9 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import repeat
-from math import inf
+from math import ceil, inf
 from random import Random
+from statistics import fmean, median
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ MAX_CALLS = 2**16  # in one block: if the clock shows no time after so many, it 
 MANY = 1000  # calls timed one by one: enough for the slowest one in a hundred
 MIN_WARMUP, MAX_WARMUP, LONG_WARMUP = 3, 20, 0.05  # calls, calls, seconds
 LONG_FIRST_CALLS = 1.0  # seconds: the limit where more first calls are asked for
+SETTLED = 1.25  # times a usual call: what takes longer may still have compiled
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,43 @@ class Timing:
     inner_calls: int = 1  # in one call; each time in `warmup` is for all of them
     single: tuple[float, ...] = ()  # the times of calls that were timed one by one, if any were
     memory: int | None = None  # the most bytes that the process had, if it was asked
+
+    @property
+    def usual_time(self) -> float:
+        """A call's: the median of all blocks."""
+        return median(self.block_a + self.block_b)
+
+    @property
+    def mean_time(self) -> float:
+        """A call's, on average over all blocks."""
+        return fmean(self.block_a + self.block_b)
+
+    @property
+    def price(self) -> float:
+        """Of building, and what the first calls took more than later ones."""
+        usual = self.usual_time * self.inner_calls
+        return max(0.0, (self.build or 0.0) + sum(time - usual for time in self.warmup))
+
+    @property
+    def slowdown(self) -> float:
+        """The usual time by that of the fastest first call, when no other program ran."""
+        fastest = min(self.warmup, default=0.0)
+        return self.usual_time * self.inner_calls / fastest if fastest else 1.0
+
+    @property
+    def calls_to_warm_up(self) -> int:
+        """How many first calls are enough: up to the last that took longer than SETTLED."""
+        settled = SETTLED * self.usual_time * self.inner_calls
+        return max([1, *(i for i, time in enumerate(self.warmup, 1) if time > settled)])
+
+    def total_time(self, calls: int) -> float:
+        """Seconds of building and of so many calls, as they come.
+
+        The first calls were timed one by one; each of the others counts as the mean of the blocks.
+        """
+        first = self.warmup[: ceil(calls / self.inner_calls)]
+        later = max(0, calls - len(first) * self.inner_calls)
+        return (self.build or 0.0) + sum(first) + later * self.mean_time
 
 
 class Plan(NamedTuple):
