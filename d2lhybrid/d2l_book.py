@@ -48,8 +48,7 @@ class Benchmark:
             for _ in range(1000):
                 net(x)
 
-    `seconds` holds the time afterwards. For a block that raises none is printed. One run is weak
-    evidence; to find out which of two programs is faster, measure as notebook 06 does.
+    `seconds` holds the time afterwards. For a block that raises none is printed.
     """
 
     def __init__(self, description: str = "Done"):

@@ -172,7 +172,7 @@ def _format(array):
 
 
 class ResultsDiffer(ValueError):
-    """A candidate does not return what the baseline returns. `label` says which one."""
+    """The candidate `label` does not return what the baseline returns."""
 
     def __init__(self, label: str, text: str):
         super().__init__(text)
@@ -187,9 +187,9 @@ def check_results(
 ) -> list[str]:
     """Whether all runners return what the baseline returns, in the first and in the third call.
 
-    So programs whose calls change something are compared at the same call. `failed` gets the
-    `ResultsDiffer` of a runner, or its CandidateError if it cannot send its results; if it returns,
-    the runner is left out. Returns notes. TypeError for results that cannot be compared.
+    So programs whose calls change something are compared at the same call. `failed` gets a runner's
+    error; if it returns, the runner is left out. Returns notes. TypeError for results that cannot
+    be compared.
     """
     base, notes = runners[baseline], []
     for runner in [one for one in runners.values() if one is not base]:

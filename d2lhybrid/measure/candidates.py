@@ -131,11 +131,10 @@ def _only_public(functions, filename):
 
 
 class CandidateError(RuntimeError):
-    """A candidate failed. `label` says which one.
+    """The candidate `label` failed.
 
-    `__cause__` is the error that it raised in this process. For a program in a process of its
-    own, `filename` and `line` are the place in its source, as far as it is known, and None
-    otherwise.
+    `__cause__` is the error that it raised in this process. Of a program `filename` and `line` are
+    the place in its source, as far as it is known.
     """
 
     def __init__(

@@ -85,8 +85,8 @@ def lines_about(machine: dict[str, Any]) -> list[str]:
 def available_cores() -> int:
     """How many cores this process may use at the same time.
 
-    On Linux it may be kept to some of them by its affinity, or by a limit of its container. What a
-    virtual machine calls a core may be one of two hyper-threads that share one.
+    On Linux its affinity may keep it to some of them, or a limit of its container. What a virtual
+    machine calls a core may be one of two hyper-threads that share one.
     """
     if hasattr(os, "sched_getaffinity"):  # Linux
         cores = len(os.sched_getaffinity(0))
@@ -133,11 +133,7 @@ _built = set()  # the kinds of all that was built in this process
 
 
 def before_building() -> tuple[set, tuple[int, int, int]]:
-    """The state to pass to `how_cold` after building.
-
-    The kinds of all that was built so far, and the types of all living objects; and how many graphs
-    were compiled, found in a compiler's cache, and not found there.
-    """
+    """For `how_cold`: the kinds of what was built, and the types of all objects; `compilations`."""
     return _built | {type(thing) for thing in gc.get_objects()}, frameworks.compilations()
 
 

@@ -42,10 +42,9 @@ class ProgramRunner:
     """A program's process, with the interface of `timing.Runner`.
 
     The process starts at once. Then `load` waits until the program's top level has run, and
-    `warm_up` builds the candidate; only then there are `build`, `built_in`, `warmup`, `fastest`,
-    `inner_calls`, as a `Runner` has them, and `machine`, what `describe_machine` says there.
-    `set_args` gives it other arguments, with which it can be built again. In the end `close_all`
-    must be called.
+    `warm_up` builds the candidate; only then there is what a `Runner` has, and `machine`, what
+    `describe_machine` says there. With other arguments, from `set_args`, it can be built again. In
+    the end `close_all` must be called.
     """
 
     clock = staticmethod(perf_counter)
@@ -76,8 +75,8 @@ class ProgramRunner:
     def warm_up(self, share_cores: bool = True, enough: int | None = None) -> None:
         """Build the candidate and make the first calls, `enough` or as many as usual.
 
-        `share_cores`: whether a process with a limit of threads keeps to as many cores, the same
-        as all others. That suits programs that take turns.
+        `share_cores`: whether all processes with a limit of threads keep to the same cores, as many
+        as threads. That suits programs that take turns.
         """
         doing = "while it was built and first called"
         cores = self.program.threads if share_cores else None
@@ -191,10 +190,10 @@ def started(
         with started({"mine": own_process(Path("mine.py")), "other": own_process(text)}) as running:
             results = {n: compare(running, inputs(n)) for n in (1, 64)}
 
-    Gives candidates for `compare` and `sweep`, which build them again for each comparison, in the
-    same processes; their arguments take the place of `args`. All programs load at the same time;
-    `show` gets a text about each. The processes end with the block. `on_error` gets the error of a
-    program that cannot be loaded; it is then left out. By default the error is raised.
+    Gives candidates for `compare` and `sweep`, which build them again for each comparison, with its
+    arguments in place of `args`. All load at the same time; `show` gets a text about each. The
+    processes end with the block. `on_error` gets the error of a program that cannot be loaded; it
+    is then left out. By default the error is raised.
     """
     runners, running = [], {}
     try:

@@ -214,8 +214,7 @@ class Comparison(Answers):
     def _total(self, owns, bases):
         if self.calls is None:
             return None
-        own = [timing.total_time(self.calls) for timing in owns]
-        base = [timing.total_time(self.calls) for timing in bases]
+        own, base = ([t.total_time(self.calls) for t in timings] for timings in (owns, bases))
         ratios = [log(b / a) for a, b in zip(own, base, strict=True)]
         return Total(**vars(self._judged(ratios, noise_floor=0.0)), time=median(own))
 

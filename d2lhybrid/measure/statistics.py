@@ -1,4 +1,4 @@
-"""What follows from measured times: an interval, and what all calls together take.
+"""The interval of a median, and whether calls that take far longer are a candidate's own doing.
 
     pairs = 3 * [(30, 20), (31, 20), (29, 20), (30, 21), (30, 19), (32, 20), (30, 20), (28, 20)]
     low, middle, high = interval([log(a / b) for a, b in pairs])  # 0.372, 0.405, 0.438
@@ -13,9 +13,6 @@ Coins must not influence each other. Where a candidate's own speed changes slowl
 memory was moved or a governor wakes up, neighbouring rounds resemble each other, and a thousand
 of them may say as little as ten. `effective_size` finds out how many independent rounds they are
 worth, and the interval is as wide as if there were only so many.
-
-What is judged is the median, the usual call. Where now and then a call of one candidate takes far
-longer (a flush, a recompilation), the total time says something else.
 """
 
 from collections.abc import Sequence

@@ -146,12 +146,10 @@ def sweep(
     An interrupt ends the sweep, and what was measured is returned.
 
     Args:
-        candidates: As for `compare`; a recipe is built once more for each size. Programs start
-            once more, too, unless `started` has started them.
+        candidates, progress, options: As for `compare`. A recipe is built once more for each size,
+            and a program starts once more, unless `started` has started it.
         make_args: Returns the argument for a size, or a tuple of arguments.
         sizes: Numbers above 0.
-        progress: As for `compare`.
-        options: Go to `compare`.
 
     Raises:
         ValueError: for sizes that are not numbers above 0.
