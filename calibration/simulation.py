@@ -18,7 +18,7 @@ from statistics import NormalDist, fmean
 from unittest.mock import patch
 
 from d2lhybrid.measure import timing
-from d2lhybrid.measure.comparison import compare
+from d2lhybrid.measure.comparison import MIN_EFFECT, compare
 from d2lhybrid.measure.results import Result
 from d2lhybrid.tables import Column, text_table
 from d2lhybrid.verdicts import EQUAL, FASTER, UNCLEAR
@@ -26,7 +26,6 @@ from d2lhybrid.verdicts import EQUAL, FASTER, UNCLEAR
 CALL = 100e-6  # seconds that a call of the baseline takes without noise
 LIMIT = 1.0  # simulated seconds of each comparison
 LAUNCHES = 9
-SMALLEST = 0.01  # the smallest effect of `compare`
 EFFECTS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10)  # by how much the candidate is faster
 
 NORMAL = [NormalDist().inv_cdf((i + 0.5) / 10_000) for i in range(10_000)]
@@ -193,8 +192,8 @@ def outcome(task: tuple[str, float, int]) -> tuple[bool, bool, bool]:
     """
     kind, effect, number = task
     results = measured(KINDS[kind], effect, Random(f"{kind}, {effect}, {number}"))
-    true = {FASTER} if effect > SMALLEST else {EQUAL}
-    if effect == SMALLEST:
+    true = {FASTER} if effect > MIN_EFFECT else {EQUAL}
+    if effect == MIN_EFFECT:
         true = {FASTER, EQUAL, UNCLEAR}
     covers = all(result.low <= 1 + effect <= result.high for result in results)
     right = all(result.verdict in true for result in results)
@@ -217,10 +216,8 @@ def measured(kind: Kind, effect: float, chance: Random) -> list[Result]:
             return compare(
                 candidates,
                 check=False,
-                min_effect=SMALLEST,
                 time_limit=LIMIT / kind.launches,
-                synchronize=lambda: None,
-                progress=False,
+                progress=lambda text: None,
                 clock=clock,
             )
 

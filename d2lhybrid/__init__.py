@@ -26,13 +26,13 @@ _NAMES = {
     "machine.caches": "cache_sizes measured_latencies",
     "machine.limits": "c_loop reading",
     "measure.agreement": "difference",
-    "measure.calls": "python_calls",
     "measure.candidates": "CandidateError own_process recipe repeated",
     "measure.comparison": "compare",
     "measure.measured_on": "available_cores",
     "measure.processes": "started",
     "measure.results": "Comparison",
     "measure.sweeps": "Sweep sweep",
+    "measure.timing": "python_calls",
     "nets": "get_net",
     "plot.curves": "plot_curves plot_steps",
     "plot.flow": "plot_data_flow plot_pipeline plot_stages",
@@ -46,7 +46,6 @@ _NAMES = {
     "side_by_side": "ask_frameworks framework_steps framework_ways missing_frameworks "
     "network_input network_target network_weights",
     "side_by_side.behaviour": "CASES try_cases",
-    "tables": "Column Table",
     "text.dataflow": "data_flow",
     "text.program": "as_text drop_unused_text fold_constants_text free_after_last_use inline "
     "names_in run_program straight_line substitute",

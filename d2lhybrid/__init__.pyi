@@ -65,9 +65,6 @@ from .machine.limits import (
 from .measure.agreement import (
     difference as difference,
 )
-from .measure.calls import (
-    python_calls as python_calls,
-)
 from .measure.candidates import (
     CandidateError as CandidateError,
     own_process as own_process,
@@ -89,6 +86,9 @@ from .measure.results import (
 from .measure.sweeps import (
     Sweep as Sweep,
     sweep as sweep,
+)
+from .measure.timing import (
+    python_calls as python_calls,
 )
 from .nets import (
     get_net as get_net,
@@ -143,10 +143,6 @@ from .side_by_side import (
 from .side_by_side.behaviour import (
     CASES as CASES,
     try_cases as try_cases,
-)
-from .tables import (
-    Column as Column,
-    Table as Table,
 )
 from .text.dataflow import (
     data_flow as data_flow,

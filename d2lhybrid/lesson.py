@@ -26,13 +26,9 @@ from typing import Any
 def raises(*expected: type[BaseException], show_calls: bool = False, line: int | None = None):
     """Run a block that must fail, and print how it failed, so that the notebook goes on.
 
-        with raises(TypeError):
-            1 + "1"
-
-    prints `TypeError: unsupported operand type(s) for +: 'int' and 'str'`. With `show_calls`,
-    the line that failed in each function on the way is printed above it, outermost first.
-    `line` chooses one line of a long message, as an index does: 0 is the first, -1 the last.
-    Another type of error passes through; no error at all is an AssertionError.
+    With `show_calls`, the line that failed in each function on the way is printed above it,
+    outermost first. `line` chooses one line of a long message, as an index does. Another type of
+    error passes through; no error at all is an AssertionError.
     """
     try:
         yield
@@ -57,11 +53,10 @@ def raises(*expected: type[BaseException], show_calls: bool = False, line: int |
 def check(answer: Any, truth: Any, by: Callable[[Any], Any] = lambda answer: answer) -> None:
     """Say whether an exercise's answer is right. `...` is an answer not given yet.
 
-    Prints `not yet` for an `answer` that is or holds `...`, `right` if `by(answer)` is the same
-    as `truth`, and otherwise what it is instead, without giving the truth away. A tuple is the
-    same as a list, a tensor or an array the same as its numbers; capitals and double blanks of
-    a string do not count, nor does the last digit of a float. An error in `by(answer)` is printed,
-    too, not raised: Run All goes on.
+    Prints `not yet` for an `answer` that is or holds `...`, `right` if `by(answer)` is the same as
+    `truth`, and otherwise what it is instead, or which error it raised. A tuple is the same as a
+    list, a tensor or an array the same as its numbers; capitals and double blanks of a string do
+    not count, nor does the last digit of a float.
     """
     try:
         if is_open(answer) or is_open(value := by(answer)):
@@ -115,11 +110,8 @@ def plain(value):
 def needs(there: Any, what: str) -> bool:
     """Whether what a section needs is there; if not, a line says so, and Run All goes on.
 
-        if needs(shutil.which("g++"), "C++ compiler"):
-            ...
-
-    prints, on a machine without: `this machine: has no C++ compiler; the stored page shows what
-    comes here`.
+    if needs(shutil.which("g++"), "C++ compiler"):
+        ...
     """
     if not there:
         print(f"this machine: has no {what}; the stored page shows what comes here")

@@ -12,10 +12,8 @@ def unit_for(time: float) -> tuple[str, float]:
     return next(((unit, factor) for unit, factor in UNITS if time * factor >= 1), UNITS[-1])
 
 
-def seconds(time: float | None, digits: int = 4) -> str:
-    """A time in seconds with a fitting unit: `32.10 µs`; '' for None."""
-    if time is None:
-        return ""
+def seconds(time: float, digits: int = 4) -> str:
+    """A time in seconds with a fitting unit: `32.10 µs`."""
     time = float(f"{time:.{digits}g}")  # first, since 999.96 µs become 1.000 ms
     unit, factor = unit_for(time) if time else UNITS[0]
     return f"{time * factor:#.{digits}g}".rstrip(".") + f" {unit}"
@@ -31,9 +29,8 @@ class Column(NamedTuple):
 def text_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
     """A table for the terminal: the first column to the left, the others to the right.
 
-    The first column is as wide as its widest label, every other as its `Column` says. So the
-    layout does not depend on the figures, and the outputs of two runs can be compared line by
-    line with the figures masked.
+    Only the first column is as wide as its widest cell. So the layout does not depend on figures,
+    and the outputs of two runs can be compared line by line with the figures masked.
     """
     table = [[column.title for column in columns], *rows]
     widths = [max(columns[0].width, *(len(row[0]) for row in table))]

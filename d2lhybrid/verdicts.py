@@ -3,9 +3,8 @@
     >>> judge(0.372, 0.438, min_effect=0.01, noise_floor=0.002)
     'faster'
 
-Two candidates are called as good as equal only where the whole interval lies within the smallest
-effect worth a word. Statistics calls that an equivalence test, and the smallest effect its
-margin: that two things were not seen to differ does not show that they are equal.
+"As good as equal" is the answer of what statistics calls an equivalence test: that two things were
+not seen to differ does not show that they are equal.
 """
 
 from math import log1p

@@ -133,7 +133,7 @@ def test_a_framework_is_named_only_where_it_belongs(name):
     known = ("d2lhybrid.nets", "d2lhybrid.d2l_book", "d2lhybrid.cli.example")
     known += ("d2lhybrid.cli.cuda", "d2lhybrid.cli.gpu_parts")
     if name in known or wing(name) in ("d2lhybrid.threads", "d2lhybrid.world"):
-        return  # networks and devices are PyTorch's, and so is what runs or carries their values
+        return  # networks are PyTorch's, and so is what runs or carries their values
     tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
     named = set()
     for node in ast.walk(tree):

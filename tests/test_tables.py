@@ -4,7 +4,6 @@ from d2lhybrid.tables import Column, Table, seconds, text_table
 
 
 def test_seconds():
-    assert seconds(None) == ""
     assert seconds(0) == "0.000 s"
     assert seconds(3.21e-5) == "32.10 µs"
     assert seconds(0.0123456) == "12.35 ms"

@@ -3,7 +3,7 @@
 from math import exp, log
 
 from ..measure.results import Comparison, Speedup
-from ..measure.statistics import ERROR, interval, usual_time
+from ..measure.statistics import ERROR, interval
 from ..tables import Column, seconds, text_table
 from ..verdicts import judge
 
@@ -34,7 +34,7 @@ def _log_time(run, label, error):
     """The interval of the logarithm of a call's time, from launches or from rounds."""
     timings = [timings[label] for timings in run.launches]
     if len(timings) > 1:
-        return interval([log(usual_time(timing)) for timing in timings], error)
+        return interval([log(timing.usual_time) for timing in timings], error)
     (timing,) = timings
     return interval([log(time) for time in timing.block_a + timing.block_b], error)
 

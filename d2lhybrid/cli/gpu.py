@@ -13,6 +13,7 @@ all of it can be tried without a GPU. The file that is written says which of the
 import json
 import sys
 from pathlib import Path
+from time import perf_counter
 
 from ..lesson import muted
 from ..measure.agreement import allowed_for
@@ -71,11 +72,16 @@ def start(kind):
 
 def settings(gpu, plan, show, name, left_out):
     """The options of `compare` for a part."""
+
+    def clock():
+        gpu.synchronize()
+        return perf_counter()
+
     return {
         "time_limit": plan.time_limit,
         # PyTorch lets a GPU's convolutions round as coarsely as that (TF32)
         "tolerance": allowed_for("float16"),
-        "synchronize": gpu.synchronize,
+        "clock": clock,
         "progress": show,
         "on_error": lambda error: left_out.append(about(name, error)),
     }

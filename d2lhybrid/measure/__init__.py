@@ -3,7 +3,7 @@
 Of the spine, in this order:
 
 timing        taking times: of building, of the first calls, of blocks, round by round
-statistics    the interval of a median ratio; what all calls together take
+statistics    the interval of a median ratio
 comparison    `compare`
 
 The rest:

@@ -45,14 +45,14 @@ def difference(result: Any, expected: Any, tolerance: float | None = None) -> st
     than `tolerance` times the largest number of their array. By default it is the rounding error
     of the coarser of the two formats to the power 2/3: 2.4e-5 for float32, 0.01 for float16.
 
-    A sum that is computed in another order comes out a few roundings away: for n numbers n
-    roundings at worst, and as a rule about the square root of n (N. J. Higham, Accuracy and
-    Stability of Numerical Algorithms, chapters 2 and 4). The power 2/3 is our choice. It allows
-    200 roundings in float32, which a sum of 40,000 numbers may need.
+    A sum of n numbers that is computed in another order comes out n roundings away at worst, and as
+    a rule about the square root of n (N. J. Higham, Accuracy and Stability of Numerical Algorithms,
+    chapters 2 and 4). The power 2/3 is our choice. It allows 200 roundings in float32, which a sum
+    of 40,000 numbers may need.
 
     Parts are compared with parts: of dicts by their keys, in any order, of dataclasses of one
-    type by their fields, of lists and tuples, named ones too, by their positions. A list may
-    agree with a tuple, since frameworks return now one, now the other; but `[x]` never with `x`.
+    type by their fields, of lists and tuples by their positions. A list may agree with a tuple,
+    since frameworks return now one, now the other; but `[x]` never with `x`.
     """
     return next(_differences(result, expected, tolerance), Difference("")).text
 
@@ -91,12 +91,11 @@ def any_needs_gradients(results: list) -> bool | None:
 
     Of a result with many parts, the first ones are asked, and not what is within them.
     """
-    said = []
+    known = []
     for result in results:
         _, parts = parts_of(result)
         arrays = [result] if parts is None else islice(parts.values(), PARTS)
-        said += map(needs_gradients, arrays)
-    known = [answer for answer in said if answer is not None]
+        known += [needs for needs in map(needs_gradients, arrays) if needs is not None]
     return any(known) if known else None
 
 
@@ -173,7 +172,7 @@ def _format(array):
 
 
 class ResultsDiffer(ValueError):
-    """A candidate does not return what the baseline returns. `label` says which one."""
+    """The candidate `label` does not return what the baseline returns."""
 
     def __init__(self, label: str, text: str):
         super().__init__(text)
@@ -188,17 +187,17 @@ def check_results(
 ) -> list[str]:
     """Whether all runners return what the baseline returns, in the first and in the third call.
 
-    So programs whose calls change something are compared at the same call. `failed` gets the
-    `ResultsDiffer` of a runner, or its CandidateError if it cannot send its results; if it returns,
-    the runner is left out. Returns notes. TypeError for results that cannot be compared.
+    So programs whose calls change something are compared at the same call. `failed` gets a runner's
+    error; if it returns, the runner is left out. Returns notes. TypeError for results that cannot
+    be compared.
     """
     base, notes = runners[baseline], []
     for runner in [one for one in runners.values() if one is not base]:
         try:
             text, note = _disagreement(runner, base, tolerance)
-            notes += [note] * bool(note)
             if text:
                 raise ResultsDiffer(runner.label, f"{text}; {ADVICE}")
+            notes += [note] if note else []
         except (ResultsDiffer, CandidateError) as error:
             failed(error)
             del runners[runner.label]
@@ -207,10 +206,9 @@ def check_results(
                 f"what {runner.label!r} and {base.label!r} return cannot be compared "
                 f"({type(error).__name__}: {error}); {ADVICE}"
             ) from error
-    for runner in runners.values():
+    for label, runner in runners.items():
         if names := getattr(runner, "unsent", None):
-            found = f"of what {runner.label} returns, this was not compared: {', '.join(names)}"
-            notes.append(found)
+            notes.append(f"of what {label} returns, this was not compared: {', '.join(names)}")
     return notes
 
 
@@ -226,10 +224,9 @@ def _disagreement(runner, base, tolerance):
         allowed = max((allowed_for(name) for name in formats.values() if name), default=0.0)
         if needed <= allowed:
             usual = "", "float32", "float64"  # Python's floats are float64, of whatever network
-            coarse = {label: name for label, name in formats.items() if name not in usual}
-            how = " and ".join(f"{label} computes in {name}" for label, name in coarse.items())
-            note = f"{how}: results differ by {needed:.1%}, and {allowed:.1%} is allowed"
-            return "", note if coarse else ""
+            coarse = [f"{k} computes in {name}" for k, name in formats.items() if name not in usual]
+            note = f"results differ by {needed:.1%}, and {allowed:.1%} is allowed"
+            return "", f"{' and '.join(coarse)}: {note}" if coarse else ""
     first, *_ = texts
     if first:
         text = f"{runner.label!r} does not return what {base.label!r} returns: {first}"

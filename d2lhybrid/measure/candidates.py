@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import decode_source
-from numbers import Integral, Real
 from pathlib import Path
 
 from ..children.inside import in_words
@@ -45,13 +44,8 @@ def repeated(function: Callable, calls: int) -> Repeated:
     """A candidate for `compare` whose one call does so many calls, which share its time.
 
     For what can only be timed inside another language: a loop in C, of which the Python around
-    it is then a small part. TypeError if `function` is not callable, ValueError if `calls` is
-    not a whole number above 0.
+    it is then a small part.
     """
-    if not callable(function):
-        raise TypeError(f"repeated needs a function, and got {function!r}")
-    if not isinstance(calls, Integral) or calls < 1:
-        raise ValueError(f"repeated needs a whole number of calls, 1 or more, not {calls!r}")
     return Repeated(function, calls)
 
 
@@ -66,7 +60,7 @@ class Program:
     threads: int | None = None
     timeout: float = 300.0
     inputs: str | None = None  # the name of the function that returns a call's arguments
-    argv: tuple[str, ...] = ()
+    argv: Sequence[str] = ()
     cold_cache: bool = False
 
 
@@ -89,16 +83,16 @@ def own_process(
 
     Args:
         source: The program: its text, or the `Path` of its file, which is read at once.
-        build: The name of its function that builds the candidate. The function gets the
-            arguments of the comparison, arrays and tensors as NumPy arrays, and returns a
-            callable without arguments, which is timed. By default the program's only public
-            function: at its top level, with a name that does not begin with "_".
+        build: The name of its function that builds the candidate; by default its only function
+            at the top level whose name does not begin with "_". It gets the arguments of the
+            comparison, arrays and tensors as NumPy arrays, and returns a callable without
+            arguments, which is timed.
         threads: How many threads the frameworks may use; by default their own choice. On Linux
             the process also keeps to as many cores.
         timeout: Seconds to wait for any one answer of the process.
-        inputs: The name of the program's function that returns the arguments of one call, as a
-            tuple. It is called once for each call, outside the timing.
-        argv: What the program finds in sys.argv behind its own name.
+        inputs: The name of its function that returns the arguments of one call, as a tuple. It is
+            called once for each call, outside the timing.
+        argv: What it finds in sys.argv behind its own name.
         cold_cache: Whether the process gets an empty folder in place of torch.compile's cache.
 
     Raises:
@@ -111,55 +105,36 @@ def own_process(
         filename, path = "<program>", ""
     else:
         raise TypeError(f"a program is a text or the pathlib.Path of a file, not {source!r}")
-    if threads is not None and not (is_number(threads, Integral) and threads >= 1):
-        raise ValueError(f"threads must be a whole number, 1 or more, not {threads!r}")
-    if not (is_number(timeout, Real) and timeout > 0):
-        raise ValueError(f"timeout must be seconds, above 0, not {timeout!r}")
-    return Program(
-        source,
-        filename,
-        path,
-        _builder(ast.parse(source, filename), build, filename),
-        None if threads is None else int(threads),
-        float(timeout),
-        inputs and _builder(ast.parse(source, filename), inputs, filename),
-        tuple(argv),
-        cold_cache,
-    )
-
-
-def is_number(value, kind):
-    return isinstance(value, kind) and not isinstance(value, bool)
-
-
-def _builder(tree, name, filename):
-    """The name of the function that builds, checked against the functions that there are."""
+    tree = ast.parse(source, filename)
     functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    public = list(dict.fromkeys(f for f in functions if not f.startswith("_")))
-    found = ", ".join(functions if name else public) or "none"
-    if name is not None:
-        if name not in functions:
+    for name in (build, inputs):
+        if name is not None and name not in functions:
+            found = ", ".join(functions) or "none"
             raise ValueError(
                 f"{filename} has no function {name!r} at its top level; it has: {found}"
             )
-        return name
+    build = build or _only_public(functions, filename)
+    return Program(source, filename, path, build, threads, timeout, inputs, argv, cold_cache)
+
+
+def _only_public(functions, filename):
+    public = list(dict.fromkeys(name for name in functions if not name.startswith("_")))
     if len(public) == 1:
         return public[0]
     advice = "name the one that builds: build=..." if public else "add one that builds"
     if not public and filename == "<program>":
         advice += ", or if a file is meant, pass its pathlib.Path"
     raise ValueError(
-        f"{filename} must have exactly one public function at its top level, and has: {found}; "
-        + advice
+        f"{filename} must have exactly one public function at its top level, and has: "
+        f"{', '.join(public) or 'none'}; {advice}"
     )
 
 
 class CandidateError(RuntimeError):
-    """A candidate failed. `label` says which one.
+    """The candidate `label` failed.
 
-    `__cause__` is the error that it raised in this process. For a program in a process of its
-    own, `filename` and `line` are the place in its source, as far as it is known, and None
-    otherwise.
+    `__cause__` is the error that it raised in this process. Of a program `filename` and `line` are
+    the place in its source, as far as it is known.
     """
 
     def __init__(

@@ -5,13 +5,11 @@ in results.py, answers.
     result["TorchScript"].verdict  # 'faster'
     result["TorchScript"].speedup  # 1.410, and from .low to .high its 95 % interval: 1.391, 1.477
 
-How it is measured. Every candidate is timed in short blocks of calls, two blocks of each in a
-round, in random order, and its times are compared only with the baseline's of the same round:
-slow changes, such as the processor's clock rate, are the same for both and cancel. A short
-interruption hits one block only; against that the median over all rounds helps. The difference
-between the baseline's two blocks is the noise floor: smaller differences cannot be distinguished
-from chance here, now. Unless all calls are long, each block begins with a call that is not timed,
-see `Runner.measure`.
+Every candidate is timed in short blocks of calls, two blocks of each in a round, in random order,
+and its times are compared only with the baseline's of the same round: slow changes, such as the
+processor's clock rate, are the same for both and cancel. A short interruption hits one block only;
+against that the median over all rounds helps. The difference between the baseline's two blocks is
+the noise floor: smaller differences cannot be distinguished from chance here, now.
 
 The rounds fill the whole time limit, and the answer is looked at once, at its end. To stop as soon
 as it looks clear would err more often: each look is another chance to see something by accident.
@@ -23,23 +21,23 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from .. import frameworks
 from .agreement import any_needs_gradients, check_results
 from .candidates import CandidateError, Program, Recipe, Repeated
-from .launch import Launch, check_input, check_launches, enough_calls, show_launch
+from .launch import Launch, check_input, enough_calls, show_launch
 from .measured_on import available_cores, describe_machine, load_average, together
-from .processes import Started
+from .processes import ProgramRunner
 from .results import Comparison
 from .show import progress_line
-from .timing import Runner
+from .timing import Runner, device_clock
 
 SINGLE = 0.1  # seconds in which calls are timed one by one
 WIDE, PATIENCE = 1.2, 75  # an interval's high by its low; seconds from the first launch's start
+MIN_EFFECT = 0.01  # a difference below this share is never called one
 MIN_ROUNDS = 10  # of a single launch, for calls so slow that the time limit allows fewer
 
 
 def compare(
-    candidates: dict[str, Callable | Recipe | Repeated | Program | Started],
+    candidates: dict[str, Callable | Recipe | Repeated | Program | ProgramRunner],
     *args: Any,
     baseline: str | None = None,
     launches: int = 1,
@@ -48,13 +46,11 @@ def compare(
     calls: int | None = None,
     check: bool = True,
     tolerance: float | None = None,
-    min_effect: float = 0.01,
     time_limit: float | None = None,
     single_calls: bool = False,
-    synchronize: Callable[[], None] | None = None,
-    progress: bool | Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
     on_error: Callable[[CandidateError], None] | None = None,
-    clock: Callable[[], float] = perf_counter,
+    clock: Callable[[], float] = device_clock,
 ) -> Comparison:
     """Find out which candidate is faster, called with `args`, and whether that is sure.
 
@@ -65,49 +61,40 @@ def compare(
 
     Args:
         candidates: Maps labels to callables, to a `recipe` for one, whose building is then part
-            of the answer, or to an `own_process`, which runs in a process of its own, or to what
-            `started` has made of one. They must not change `args`.
+            of the answer, to an `own_process`, or to what `started` has made of one. They must not
+            change `args`.
         args: The arguments of each call. A program gets them once, when it is built.
         baseline: The label that the others are compared with; by default the first.
-        launches: How often all candidates are started. With several launches the interval says
-            what holds for the candidates, and not only for the processes of one launch. It takes
-            6 or more, depending on the number of candidates.
+        launches: How often all candidates are started, 6 times or more, so that the interval holds
+            for the candidates, and not only for the processes of one launch.
         min_launches: After so many no further one begins once the time limit is over; by default
             after all of them.
         extra_launches: So many more are made if an interval is wider than by the factor WIDE after
-            all launches, as long as a further one ends before PATIENCE seconds are over. Whether
-            the interval holds 1 does not matter, and it is asked once: to go on until the answer
-            is clear would err more often.
+            all launches, as long as a further one ends before PATIENCE seconds are over. That is
+            asked once, whatever the answer: to go on until it is clear would err more often.
         calls: How often the candidates are to be called. Then there is also a verdict on the total
             of building and so many calls in a new process. For several launches.
         check: Whether all must return what the baseline returns.
         tolerance: How far results may differ, relative to the largest number; by default the
             rounding of their number format, see `d2lhybrid.difference`.
-        min_effect: A difference below this share is never called one: 0.01 is 1 %.
         time_limit: Seconds of measuring, in all launches together; by default 1, and of several
-            launches a quarter for each. It is exceeded where calls are long: one launch measures
-            10 rounds at least, and of several each measures one. Building and warming up come on
-            top. What changes more slowly than a launch is long cannot be seen.
-        single_calls: Whether each program also times calls one by one, up to SINGLE seconds in each
-            of several launches, and says how much memory it took. For `Comparison.launches`.
-        synchronize: Waits until a device has done what was asked of it. By default every
-            framework that is loaded is asked to, in a program's process too.
-        progress: Whether to show on stderr how far it is. None: only in a terminal; the seconds
-            only if it takes longer than 2 s. Or a function that gets each text.
+            launches a quarter for each. Where calls are long it is exceeded: one launch measures
+            10 rounds at least, and of several each measures one.
+        single_calls: Whether in each of several launches programs also time calls one by one, up to
+            SINGLE seconds, and say how much memory they took.
+        progress: Gets a text about each step, and the seconds of what takes longer than 2 s. By
+            default they are shown on stderr if that is a terminal.
         on_error: Gets the error of a candidate that fails, or returns something else than the
-            baseline; it is then left out. The baseline's error is raised, but if some launches were
-            made without an error, these are the answer. By default every error is raised.
-        clock: Returns seconds.
-
-    Returns:
-        A `Comparison`, a mapping from labels to a `Result` each.
+            baseline; it is then left out. By default every error is raised, and the baseline's
+            always, unless some launches were made without one: these are the answer then.
+        clock: Returns seconds. By default it first waits until every framework that is loaded has
+            done what was asked of its devices, as is done in a program's process.
 
     Raises:
         TypeError, ValueError: for what cannot be compared, among them results that differ.
         CandidateError: for a candidate that raises, or whose process ends or hangs.
     """
-    check_input(candidates, baseline, check, tolerance, min_effect, time_limit)
-    check_launches(candidates, launches, min_launches, calls)
+    check_input(candidates, baseline, launches, min_launches, calls)
     base_label = next(iter(candidates)) if baseline is None else baseline
     time_limit = time_limit or (1.0 if launches == 1 else launches / 4)
     machine = describe_machine(*args)
@@ -124,7 +111,7 @@ def compare(
         left = [label for label in candidates if all(label in timings for timings in done)]
         kept = tuple({label: timings[label] for label in left} for timings in done)
         here = machine | {"load": [load, load_average()], "is_busy": (load or 0) >= cores}
-        return Comparison(base_label, kept, min_effect, took, complete, here, calls)
+        return Comparison(base_label, kept, MIN_EFFECT, took, complete, here, calls)
 
     def is_enough():
         i = len(done)
@@ -141,20 +128,21 @@ def compare(
             i, show_here = len(done), show
             if launches > 1:
                 show_here = partial(show_launch, show, i, launches, perf_counter() - began)
-            with Launch(candidates, args, calls or 0, enough_calls(done)) as launch:
-                launch.warm_up(synchronize or frameworks.synchronize, clock, show_here, failed)
+            with Launch(candidates, args, clock, show_here, failed) as launch:
+                launch.warm_up(calls or 0, enough_calls(done))
                 if i == 0:
-                    machine = together(launch.machines() or [machine])
-                    own = [r.results[-1] for r in launch.runners.values() if isinstance(r, Runner)]
-                    machine["gradients_needed"] = any_needs_gradients(own)
+                    own = [r for r in launch.runners.values() if isinstance(r, Runner)]
+                    others = [r.machine for r in launch.runners.values() if r not in own]
+                    machine = together(others or [machine])
+                    machine["gradients_needed"] = any_needs_gradients([r.results[-1] for r in own])
                     if check:
                         notes = check_results(launch.runners, base_label, tolerance, failed)
                         machine["notes"] = notes
                 least = MIN_ROUNDS if launches == 1 else 0  # one is always made
                 seconds = time_limit / launches
-                launch.measure(base_label, seconds, least, show_here, failed, callable(progress))
+                launch.measure(base_label, seconds, least)
                 if single_calls and launches > 1 and len(launch.runners) > 1:
-                    launch.time_single_calls(min(seconds, SINGLE), failed)
+                    launch.time_single_calls(min(seconds, SINGLE))
             if len(launch.runners) < 2:
                 if done:
                     return answer(complete=False)

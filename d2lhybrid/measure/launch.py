@@ -1,8 +1,8 @@
 """All candidates of a comparison, started together: in this process, or each in its own.
 
-    with Launch({"eager": net, "same": net}, (x,), first_calls=0) as launch:
-        launch.warm_up(synchronize, perf_counter, show=print, failed=print)
-        launch.measure("eager", time_limit=1.0, show=print, always=False)
+    with Launch({"eager": net, "same": net}, (x,), device_clock, print, print) as launch:
+        launch.warm_up(first_calls=0, enough={})
+        launch.measure("eager", time_limit=1.0, min_rounds=10)
         launch.timings()["eager"].calls  # 11
 
 A process may be fast or slow as a whole, by where its memory lies. So `compare` can start all
@@ -14,14 +14,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import count
 from math import inf
-from numbers import Integral
 from random import sample
 from typing import Any
 
 from .candidates import CandidateError, Program, Recipe, Repeated
-from .processes import ProgramRunner, Started, loaded, passed_to
+from .processes import ProgramRunner, passed_to, started
 from .results import quoted
-from .statistics import ERROR, calls_to_warm_up, rank, usual_time
+from .statistics import ERROR, rank
 from .timing import VERY_LONG, Rounds, Runner, Timing, no_garbage_collection
 
 LONG = 2  # seconds; measuring that takes longer shows the time
@@ -31,165 +30,127 @@ class TooFewLaunches(ValueError):
     """So few launches give no interval for so many candidates."""
 
 
-class Launch:
+class Launch(ExitStack):
     """Runners of all candidates. A context manager, which ends the processes that it has started.
 
-    `runners` maps labels to runners, `rounds` holds what was measured, in `took` seconds. Programs
-    make at least `first_calls` calls of warming up if there is time, or no more than `enough`.
+    `runners` maps labels to runners, `rounds` holds what was measured, in `took` seconds. `show`
+    gets texts that say how far it is, `failed` the error of a candidate that fails; if it returns,
+    the candidate is left out.
     """
 
     def __init__(
-        self, candidates: dict[str, Any], args: tuple, first_calls: int, enough: dict[str, int]
-    ):
-        self.candidates, self.args = candidates, args
-        self.first_calls, self.enough = first_calls, enough
-        self.runners, self.rounds, self.took = {}, None, 0.0
-        self._processes = ExitStack()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._processes.close()
-
-    def warm_up(
         self,
-        synchronize: Callable[[], None],
+        candidates: dict[str, Any],
+        args: tuple,
         clock: Callable[[], float],
         show: Callable[[str], None],
         failed: Callable[[CandidateError], None],
-    ) -> None:
+    ):
+        super().__init__()
+        self.candidates, self.args, self.clock = candidates, args, clock
+        self.show, self.failed = show, failed
+        self.runners, self.rounds, self.took = {}, None, 0.0
+
+    def warm_up(self, first_calls: int, enough: dict[str, int]) -> None:
         """Build each candidate and make its first calls, one candidate at a time.
 
         Processes start together, as the imports of a program are not timed; they are built in
-        random order, as the first may find the machine in another state. `failed` gets the error
-        of a candidate that fails; if `failed` returns, the candidate is left out.
+        random order, as the first may find the machine in another state. Programs make at least
+        `first_calls` if there is time, or exactly as many as `enough` says.
         """
         programs = {k: c for k, c in self.candidates.items() if isinstance(c, Program)}
-        block = loaded(programs, failed, self.args, self.first_calls, show)
-        own = self._processes.enter_context(block)
+        block = started(programs, self.failed, self.args, first_calls, self.show)
+        own = self.enter_context(block)
         ready = {}
         for label, candidate in self.candidates.items():
-            if isinstance(candidate, Started):
-                own[label] = candidate.runner
-                own[label].label = label
-                own[label].set_args(self.args)
+            if isinstance(candidate, ProgramRunner):
+                own[label] = candidate
+                candidate.label = label
+                candidate.set_args(self.args)
             elif not isinstance(candidate, Program):
-                show(f"warming up {label}")
-                with passed_to(failed):
-                    ready[label] = Runner(label, candidate, self.args, synchronize, clock)
+                self.show(f"warming up {label}")
+                with passed_to(self.failed):
+                    ready[label] = Runner(label, candidate, self.args, self.clock)
         for label in sample([*own], len(own)):
-            show(f"warming up {label}")
-            with passed_to(failed):
-                own[label].warm_up(enough=self.enough.get(label))
+            self.show(f"warming up {label}")
+            with passed_to(self.failed):
+                own[label].warm_up(enough=enough.get(label))
                 ready[label] = own[label]
         self.runners = {label: ready[label] for label in self.candidates if label in ready}
 
-    def measure(
-        self,
-        baseline: str,
-        time_limit: float,
-        min_rounds: int,
-        show: Callable[[str], None],
-        failed: Callable[[CandidateError], None],
-        always: bool = False,
-    ) -> None:
+    def measure(self, baseline: str, time_limit: float, min_rounds: int) -> None:
         """Measure rounds for `time_limit` seconds, or as long as `min_rounds` of the fastest take.
 
-        `show` gets the time that passed, if that takes LONG, or `always`. `failed` as in `warm_up`.
+        If that takes LONG, `show` gets the time that passed.
         """
         if len(self.runners) < 2:
             return
-        base = self.runners[baseline]
-        start = base.clock()
+        self.show("measuring")
+        start = self.clock()
         try:
-            self.rounds = Rounds(list(self.runners.values()), base)
+            self.rounds = Rounds(list(self.runners.values()), self.runners[baseline])
             limit = max(time_limit, min_rounds * self.rounds.shortest())
             # A check of notebooks sets this: nobody looks at the figures that it measures.
             limit = min(limit, float(os.environ.get("D2LHYBRID_TIME_LIMIT", inf)))
-            start = base.clock()
+            start = self.clock()
             with no_garbage_collection():
-                while (passed := base.clock() - start) < limit:
-                    if always or limit >= LONG:
-                        show(f"{passed:.0f} s of {limit:.0f} s")
+                while (passed := self.clock() - start) < limit or not len(self.rounds):
+                    if limit >= LONG:
+                        self.show(f"{passed:.0f} s of {limit:.0f} s")
                     self.rounds.add()
         except CandidateError as error:
-            failed(error)
+            self.failed(error)
             self.rounds = None
             del self.runners[error.label]
-            self.measure(baseline, time_limit, min_rounds, show, failed, always)
+            self.measure(baseline, time_limit, min_rounds)
         finally:
-            self.took = base.clock() - start
+            self.took = self.clock() - start
 
-    def time_single_calls(self, seconds: float, failed: Callable[[CandidateError], None]) -> None:
+    def time_single_calls(self, seconds: float) -> None:
         """Let each program time calls one by one, for so many seconds.
 
-        Those whose blocks are calls have done so; they only say how much memory they took. `failed`
-        as in `warm_up`.
+        Those whose blocks are calls have done so; they only say how much memory they took.
         """
-        for label in sample([*self.runners], len(self.runners)):
-            runner = self.runners[label]
+        timed = []
+        for label, runner in sample([*self.runners.items()], len(self.runners)):
             is_done = self.rounds.plans[runner].calls * runner.inner_calls == 1
-            try:
+            with passed_to(self.failed):
                 runner.time_single_calls(0.0 if is_done else seconds)
-            except CandidateError as error:
-                failed(error)
-                del self.runners[label]
+                timed.append(label)
+        self.runners = {label: r for label, r in self.runners.items() if label in timed}
 
     def timings(self) -> dict[str, Timing]:
         """What was measured so far: label -> Timing; empty before the first whole round."""
         return self.rounds.timings() if self.rounds else {}
 
-    def machines(self) -> list[dict[str, Any]]:
-        """How the programs' processes describe their machine."""
-        return [r.machine for r in self.runners.values() if isinstance(r, ProgramRunner)]
-
 
 # What `compare` is given, and says -------------------------------------------------------------
 
 
-def check_input(candidates, baseline, check, tolerance, min_effect, time_limit):
+def check_input(candidates, baseline, launches, min_launches, calls):
     if not isinstance(candidates, dict):
         raise TypeError(f"candidates must be a dict from labels to callables, not {candidates!r}")
     if len(candidates) < 2:
-        raise ValueError(
-            f"compare needs at least two candidates, got {len(candidates)}: {quoted(candidates)}"
-        )
+        raise ValueError(f"compare needs at least two candidates, got {quoted(candidates)}")
+    kinds = (Recipe, Repeated, Program, ProgramRunner)
     for label, candidate in candidates.items():
         if not isinstance(label, str):
             raise TypeError(f"a label must be a string, not {label!r}")
-        if not (callable(candidate) or isinstance(candidate, (Recipe, Repeated, Program, Started))):
+        if not (callable(candidate) or isinstance(candidate, kinds)):
             raise TypeError(
                 f"candidate {label!r} must be callable, a recipe or a program, not {candidate!r}"
             )
     if baseline is not None and baseline not in candidates:
         raise ValueError(f"the baseline {baseline!r} is not one of {quoted(candidates)}")
-    if not isinstance(check, bool):
-        raise TypeError(f"check must be True or False, not {check!r}; see tolerance")
-    if tolerance is not None and not 0 <= tolerance < inf:
-        raise ValueError(f"tolerance must be 0 or more, and finite, not {tolerance!r}")
-    if not 0 <= min_effect < 1:
-        raise ValueError(f"min_effect must be a share, such as 0.01 for 1 %, not {min_effect!r}")
-    if time_limit is not None and not 0 < time_limit < inf:
-        raise ValueError(f"time_limit must be seconds, above 0 and finite, not {time_limit!r}")
-
-
-def check_launches(candidates, launches, min_launches, calls):
-    numbers = {"launches": launches, "min_launches": min_launches, "calls": calls}
-    for name, number in numbers.items():
-        is_left_out = number is None and name != "launches"
-        if not is_left_out and not (isinstance(number, Integral) and number >= 1):
-            raise ValueError(f"{name} must be a whole number, 1 or more, not {number!r}")
     if launches == 1:
         if calls is not None:
             raise ValueError("calls needs launches: the total is measured once in each of them")
         return
-    for label, candidate in candidates.items():
-        if not isinstance(candidate, Program):
-            raise TypeError(
-                f"only programs can be launched several times; {label!r} is not one, but "
-                f"{candidate!r}; see d2lhybrid.own_process"
-            )
+    if others := [label for label, one in candidates.items() if not isinstance(one, Program)]:
+        raise TypeError(
+            f"only programs can be launched several times, not {quoted(others)}; "
+            "see d2lhybrid.own_process"
+        )
     least = least_launches(len(candidates) - 1)
     if (fewest := min(launches, min_launches or launches)) < least:
         raise TooFewLaunches(
@@ -206,9 +167,9 @@ def least_launches(others: int) -> int:
 def enough_calls(done):
     """How many first calls each program needs, where the first launch shows that calls are long."""
     timings = done[0] if done else {}
-    if any(usual_time(timing) * timing.inner_calls < VERY_LONG for timing in timings.values()):
+    if any(timing.usual_time * timing.inner_calls < VERY_LONG for timing in timings.values()):
         return {}
-    return {label: calls_to_warm_up(timing) for label, timing in timings.items()}
+    return {label: timing.calls_to_warm_up for label, timing in timings.items()}
 
 
 def show_launch(show, i, launches, passed, text):

@@ -6,7 +6,7 @@ import platform
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import __version__, frameworks
 from ..frameworks.threads import WAITING
@@ -37,18 +37,16 @@ def describe_machine(*args: Any) -> dict[str, Any]:
 
 def together(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
     """What several processes on one machine say of it, as one dict: `2.13.0 and 2.11.0`."""
-
-    def joined(values):
-        different = list(dict.fromkeys(value for value in values if value is not None))
-        return different[0] if len(different) == 1 else " and ".join(map(str, different)) or None
-
-    def all_of(dicts):
-        names = dict.fromkeys(name for each in dicts for name in each)
-        return {name: joined([each.get(name) for each in dicts]) for name in names}
-
-    versions = all_of([each["versions"] for each in descriptions])
-    settings = [{k: v for k, v in each.items() if k != "versions"} for each in descriptions]
-    return all_of(settings) | {"date": descriptions[0]["date"], "versions": versions}
+    found = {}
+    for name in dict.fromkeys(name for each in descriptions for name in each):
+        values = [each[name] for each in descriptions if each.get(name) is not None]
+        if name == "versions":
+            found[name] = together(values)
+        else:
+            values = list(dict.fromkeys(values))
+            is_one = len(values) == 1 or name == "date"
+            found[name] = values[0] if is_one else " and ".join(map(str, values)) or None
+    return found
 
 
 def load_average() -> float | None:
@@ -69,30 +67,26 @@ def peak_memory() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
 
 
-def machine_line(machine: dict[str, Any]) -> str:
-    """Of what `describe_machine` returns the machine and the date, in one line."""
-    parts = [machine["processor"]]
+def lines_about(machine: dict[str, Any]) -> list[str]:
+    """Two lines for a reader: the machine and the date; the state and the versions."""
+    here = [machine["processor"]]
     for thing in ("core", "thread"):
         if (count := machine[f"{thing}s"]) is not None:
-            parts += [f"{count} {thing}" + "s" * (count != 1)]
-    return ", ".join([*parts, machine["device"], machine["date"][:10]])
-
-
-def software_line(machine: dict[str, Any]) -> str:
-    """Of what `describe_machine` returns the state and the versions, in one line."""
-    parts = [f"{name} {version}" for name, version in machine["versions"].items()]
+            here += [f"{count} {thing}" + "s" * (count != 1)]
+    here += [machine["device"], machine["date"][:10]]
+    used = [f"{name} {version}" for name, version in machine["versions"].items()]
     if machine["gradients"] is not None:
         unused = machine["gradients"] and machine.get("gradients_needed") is False
         mode = "on" if machine["gradients"] else "off"
-        parts.insert(0, f"gradients {mode}" + ", but no result needs them" * unused)
-    return ", ".join(parts)
+        used.insert(0, f"gradients {mode}" + ", but no result needs them" * unused)
+    return [f"measured on: {', '.join(here)}", f"with: {', '.join(used)}"]
 
 
 def available_cores() -> int:
     """How many cores this process may use at the same time.
 
-    On Linux it may be kept to some of them by its affinity, or by a limit of its container. What a
-    virtual machine calls a core may be one of two hyper-threads that share one.
+    On Linux its affinity may keep it to some of them, or a limit of its container. What a virtual
+    machine calls a core may be one of two hyper-threads that share one.
     """
     if hasattr(os, "sched_getaffinity"):  # Linux
         cores = len(os.sched_getaffinity(0))
@@ -135,44 +129,25 @@ def _processor():
 
 # How cold a process is ----------------------------------------------------------------------
 
-
-class Snapshot(NamedTuple):
-    """What there was before something was built."""
-
-    kinds: set  # the kinds of everything built so far, and the types of all living objects
-    compilations: tuple[int, int, int]  # compiled, found in a compiler's cache, not found there
+_built = set()  # the kinds of all that was built in this process
 
 
-class Coldness:
-    """Was this the first build of its kind in the process, and did a compiler's cache help?
+def before_building() -> tuple[set, tuple[int, int, int]]:
+    """For `how_cold`: the kinds of what was built, and the types of all objects; `compilations`."""
+    return _built | {type(thing) for thing in gc.get_objects()}, frameworks.compilations()
 
-    The first of its kind takes longest, so this is shown beside a price.
 
-        before = coldness.before()
-        built = build()
-        coldness.of(built, before)  # 'cold process, warm cache'
+def how_cold(built: Any, before: tuple[set, tuple[int, int, int]]) -> str:
+    """Whether this was the first build of its kind, which takes longest, and what a cache gave.
 
-    Two things are of a kind if they have the same type; or, if they are functions, whose type
-    says nothing, the same source; or if torch.compile had a hand in both.
+    In words: 'cold process, warm cache'. Two things are of a kind if they have the same type; or,
+    if they are functions, whose type says nothing, the same source; or if torch.compile had a hand
+    in both.
     """
-
-    def __init__(self):
-        self._built = set()
-
-    def before(self) -> Snapshot:
-        """The state to pass to `of` after building."""
-        return Snapshot(
-            self._built | {type(thing) for thing in gc.get_objects()}, frameworks.compilations()
-        )
-
-    def of(self, built: Any, before: Snapshot) -> str:
-        """Whether it was the first of its kind, and what a compiler's cache gave, in words."""
-        counts = zip(frameworks.compilations(), before.compilations, strict=True)
-        graphs, hits, misses = (now - then for now, then in counts)
-        kind = "a compiled graph" if graphs else getattr(built, "__code__", type(built))
-        process = "warm process" if kind in before.kinds else "cold process"
-        self._built.add(kind)
-        return process + (", cold cache" if misses else ", warm cache" if hits else "")
-
-
-THIS_PROCESS = Coldness()  # what was built in this process
+    kinds, compilations = before
+    counts = zip(frameworks.compilations(), compilations, strict=True)
+    graphs, hits, misses = (now - then for now, then in counts)
+    kind = "a compiled graph" if graphs else getattr(built, "__code__", type(built))
+    _built.add(kind)
+    process = "warm process" if kind in kinds else "cold process"
+    return process + (", cold cache" if misses else ", warm cache" if hits else "")

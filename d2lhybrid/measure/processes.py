@@ -1,23 +1,18 @@
 """Candidates in processes of their own: starting them, asking them, ending them.
 
-    runners = [ProgramRunner(label, program, args) for label, program in programs.items()]
-    try:
-        for runner in runners:
-            runner.load()  # they all load at the same time
-        for runner in runners:
+    with started(programs) as runners:
+        for runner in runners.values():
+            runner.set_args(args)
             runner.warm_up()
-        rounds = Rounds(runners, runners[0])
-    finally:
-        close_all(runners)
+        rounds = Rounds([*runners.values()], runners["mine"])
 
-`started` keeps processes for several comparisons. `worker` is the other side. The process times its
-blocks itself, so what an exchange of messages takes is not part of any time.
+`worker` is the other side. The process times its blocks itself, so what an exchange of messages
+takes is not part of any time.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
@@ -29,7 +24,6 @@ from ..children.inside import GRACE
 from ..children.parent import Child, end_all, new_answers
 from ..frameworks.threads import THREADS
 from .candidates import CandidateError, Program
-from .timing import Plan
 
 # Seconds of calls that are not timed, after others have run and filled caches and branch predictors
 # with theirs. The third call of the course's network still takes 6 % too long, the tenth 1 %.
@@ -48,10 +42,9 @@ class ProgramRunner:
     """A program's process, with the interface of `timing.Runner`.
 
     The process starts at once. Then `load` waits until the program's top level has run, and
-    `warm_up` builds the candidate; only then there are `build`, `built_in`, `warmup`, `fastest`,
-    `inner_calls`, as a `Runner` has them, and `machine`, what `describe_machine` says there.
-    `set_args` gives it other arguments, with which it can be built again. In the end `close` must
-    be called.
+    `warm_up` builds the candidate; only then there is what a `Runner` has, and `machine`, what
+    `describe_machine` says there. With other arguments, from `set_args`, it can be built again. In
+    the end `close_all` must be called.
     """
 
     clock = staticmethod(perf_counter)
@@ -67,16 +60,8 @@ class ProgramRunner:
             variables |= dict.fromkeys(CACHES, self._cache.name)
         self._answers = SimpleQueue()
         self.child = Child("measure.worker", variables, self._answers)
-        self._loading = self.child.ask(
-            "load",
-            label,
-            program.source,
-            program.filename,
-            program.path,
-            program.build,
-            program.inputs,
-            list(program.argv),
-        )
+        names = ("source", "filename", "path", "build", "inputs", "argv")
+        self._loading = self.child.ask("load", label, *(getattr(program, name) for name in names))
 
     def set_args(self, args: tuple, first_calls: int = 0) -> None:
         """Use these arguments when the candidate is built next."""
@@ -90,28 +75,30 @@ class ProgramRunner:
     def warm_up(self, share_cores: bool = True, enough: int | None = None) -> None:
         """Build the candidate and make the first calls, `enough` or as many as usual.
 
-        `share_cores`: whether a process with a limit of threads keeps to as many cores, the same
-        as all others. That suits programs that take turns.
+        `share_cores`: whether all processes with a limit of threads keep to the same cores, as many
+        as threads. That suits programs that take turns.
         """
         doing = "while it was built and first called"
         cores = self.program.threads if share_cores else None
-        got = self._ask(doing, "build", self._args, self.first_calls, enough, cores)
-        self.build, self.built_in, self.warmup = got["build"], got["built_in"], got["warmup"]
-        self.fastest, self.inner_calls = got["fastest"], got["inner_calls"]
-        self.machine = got["machine"]
+        vars(self).update(self._ask(doing, "build", self._args, self.first_calls, enough, cores))
         self.waking = WAKING if self.machine["threads"] in (None, 1) else WAKING_THREADS
 
-    def try_once(self) -> None:
-        """One more call, to learn how fast a call can be."""
-        self.fastest = self._ask("while it was called", "try_once")
+    def try_once(self) -> float:
+        """See `Runner.try_once`."""
+        self.fastest = self._ask("while it was called", "ask_runner", "try_once")
+        return self.fastest
 
     def fitting_calls(self) -> int:
-        """How many calls take as long as a block should."""
-        return self._ask("while it was called", "fitting_calls")
+        """See `Runner.fitting_calls`."""
+        return self._ask("while it was called", "ask_runner", "fitting_calls")
 
-    def measure(self, plan: Plan) -> float:
-        """Seconds a call: the mean over one block, see `Runner.measure`."""
-        return self._ask("while it was timed", "measure", plan.calls, plan.untimed)
+    def number_format(self) -> str:
+        """See `Runner.number_format`."""
+        return self._ask("while it was called", "ask_runner", "number_format")
+
+    def measure(self, calls: int, untimed: int) -> float:
+        """See `Runner.measure`."""
+        return self._ask("while it was timed", "ask_runner", "measure", calls, untimed)
 
     @cached_property
     def results(self) -> list[Any]:
@@ -131,14 +118,6 @@ class ProgramRunner:
     def time_single_calls(self, seconds: float) -> None:
         """Set `single`, the times of calls that were timed one by one, and `memory`."""
         self.single, self.memory = self._ask("while it was timed", "time_single_calls", seconds)
-
-    def number_format(self) -> str:
-        """As a `Runner` says it: the program is called once more."""
-        return self._ask("while it was called", "number_format")
-
-    def close(self) -> None:
-        """End the process, if it has not ended yet."""
-        close_all([self])
 
     # Asking ---------------------------------------------------------------------------------
 
@@ -198,67 +177,44 @@ def close_all(runners: Iterable[ProgramRunner]) -> None:
             runner._cache.cleanup()
 
 
-@dataclass(frozen=True)
-class Started:
-    """A candidate whose process runs already; `started` makes it."""
-
-    runner: ProgramRunner
-
-
 @contextmanager
 def started(
-    programs: dict[str, Program], on_error: Callable[[CandidateError], None] | None = None
-) -> Iterator[dict[str, Started]]:
+    programs: dict[str, Program],
+    on_error: Callable[[CandidateError], None] | None = None,
+    args: tuple = (),
+    first_calls: int = 0,
+    show: Callable[[str], None] = lambda text: None,
+) -> Iterator[dict[str, ProgramRunner]]:
     """Start programs once, for several comparisons: a framework may take seconds to load.
 
         with started({"mine": own_process(Path("mine.py")), "other": own_process(text)}) as running:
             results = {n: compare(running, inputs(n)) for n in (1, 64)}
 
-    Gives candidates for `compare` and `sweep`, which build them again for each comparison, in the
-    same processes. The processes end with the block. `on_error` gets the error of a program that
-    cannot be loaded; it is then left out. By default the error is raised.
+    Gives candidates for `compare` and `sweep`, which build them again for each comparison, with its
+    arguments in place of `args`. All load at the same time; `show` gets a text about each. The
+    processes end with the block. `on_error` gets the error of a program that cannot be loaded; it
+    is then left out. By default the error is raised.
     """
-
-    def failed(error):
-        if on_error is None:
-            raise error
-        on_error(error)
-
-    with loaded(programs, failed) as runners:
-        yield {label: Started(runner) for label, runner in runners.items()}
-
-
-@contextmanager
-def loaded(
-    programs: dict[str, Program],
-    failed: Callable[[CandidateError], None],
-    args: tuple = (),
-    first_calls: int = 0,
-    show: Callable[[str], None] = lambda text: None,
-) -> Iterator[dict[str, ProgramRunner]]:
-    """A block with the runners of those programs whose top level has run; behind it, all end.
-
-    They are started at the same time. `failed` gets the error of a program that fails; if it
-    returns, the program is left out.
-    """
-    runners, ready = [], {}
+    runners, running = [], {}
     try:
         for label, program in programs.items():
             runners.append(ProgramRunner(label, program, args, first_calls))
         for runner in runners:
             show(f"starting {runner.label}")
-            with passed_to(failed):
+            with passed_to(on_error):
                 runner.load()
-                ready[runner.label] = runner
-        yield ready
+                running[runner.label] = runner
+        yield running
     finally:
         close_all(runners)
 
 
 @contextmanager
-def passed_to(failed: Callable[[CandidateError], None]) -> Iterator[None]:
-    """A block whose CandidateError goes to `failed`, which may raise it again."""
+def passed_to(on_error: Callable[[CandidateError], None] | None) -> Iterator[None]:
+    """A block whose CandidateError goes to `on_error`, which may raise it; None raises it."""
     try:
         yield
     except CandidateError as error:
-        failed(error)
+        if on_error is None:
+            raise
+        on_error(error)

@@ -1,9 +1,8 @@
 """What follows from measured times: a `Result` for each candidate, together a `Comparison`.
 
-The times of a round are compared with each other, and the rounds give an interval. Programs can be
-launched several times: then each launch gives one speed-up, and the launches give the interval. So
-it covers what differs between two processes, such as where their data lie in memory, the seeds of
-their hashes, and what a compiler found out by trial.
+The times of a round are compared with each other, and the rounds give an interval. Of several
+launches each gives one speed-up, and these give the interval. So it covers what differs between two
+processes: where their data lie in memory, and what a compiler found out by trial.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,18 +15,8 @@ from typing import Any
 from ..tables import Table
 from ..verdicts import FASTER, judge
 from . import show
-from .measured_on import machine_line, software_line
-from .statistics import (
-    ERROR,
-    effective_size,
-    has_slow_calls,
-    interval,
-    mean_time,
-    price,
-    slowdown,
-    total_time,
-    usual_time,
-)
+from .measured_on import lines_about
+from .statistics import ERROR, effective_size, has_slow_calls, interval
 from .timing import Timing
 
 
@@ -79,24 +68,28 @@ class Result(Speedup):
     total: Total | None  # where `compare` was told the number of calls
 
 
+class Answers(Table, Mapping):
+    """A table that also maps to the answers in it; a subclass has them as a dict, `answers`."""
+
+    def __getitem__(self, key):
+        try:
+            return self.answers[key]
+        except KeyError:
+            raise KeyError(f"{key!r} is not one of {quoted(self.answers)}") from None
+
+    def __iter__(self) -> Iterator:
+        return iter(self.answers)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+
 @dataclass(frozen=True, repr=False)
-class Comparison(Table, Mapping):
+class Comparison(Answers):
     """The answer of `compare`: a mapping from the candidates' labels to a `Result` each.
 
     `print` shows tables, a notebook an HTML table, `plot()` a picture, `to_markdown()` a table
-    for a page; `to_dict()` returns all that was measured, ready for JSON. Printed:
-
-                     time a call   speed-up     95 % interval              verdict
-        eager           25.24 µs                                          baseline
-        TorchScript     18.02 µs      1.410    1.391 to 1.477               faster
-
-                                 built      price     pays after
-        TorchScript  in a cold process   57.24 ms     7755 calls
-
-        noise floor 0.1%, 769 rounds in 1.00 s
-        note: speeds change slowly: for TorchScript the 769 rounds are worth 35
-        measured on: AMD EPYC, 4 cores, 1 thread, cpu, 2026-11-23
-        with: gradients off, Python 3.11.7, d2lhybrid 0.1.0, torch 2.13.0+cpu, numpy 2.4.6
+    for a page; `to_dict()` returns all that was measured, ready for JSON.
     """
 
     baseline: str
@@ -106,6 +99,8 @@ class Comparison(Table, Mapping):
     complete: bool  # False where it was interrupted
     machine: dict[str, Any]  # as `describe_machine` returns it
     calls: int | None = None  # how often the candidates are to be called
+
+    _columns, _rows, _text, _notes = show.columns, show.rows, show.text, show.notes
 
     @property
     def timings(self) -> dict[str, Timing]:
@@ -120,19 +115,14 @@ class Comparison(Table, Mapping):
     @cached_property
     def noise_floor(self) -> float:
         """How far the baseline may seem to differ from itself: 0.01 for one per cent."""
-        controls = [
-            [log(a / b) for a, b in zip(base.block_a, base.block_b, strict=True)]
-            for base in self._of(self.baseline)
-        ]
-        low, _, high = interval(_independent(controls))
+        bases = self._of(self.baseline)
+        pairs = [zip(base.block_a, base.block_b, strict=True) for base in bases]
+        low, _, high = interval(_independent([[log(a / b) for a, b in each] for each in pairs]))
         return exp(max(-low, high)) - 1
 
     @property
     def grey_zone(self) -> float:
-        """Where the grey zone ends: the ratio that a verdict must exceed.
-
-        It is the smallest effect, on top of the noise floor.
-        """
+        """The ratio that a verdict must exceed: the smallest effect, on top of the noise floor."""
         return (1 + self.min_effect) * (1 + self.noise_floor)
 
     @property
@@ -140,13 +130,12 @@ class Comparison(Table, Mapping):
         """How often the interval of one candidate may miss the truth.
 
         It is so small that the intervals of all candidates hold together 95 times in 100
-        (Bonferroni's inequality). With 4 candidates beside the baseline an interval as narrow as
-        with one needs about 1.6 times as many rounds, with 9 about 1.9 times.
+        (Bonferroni's inequality).
         """
         return ERROR / (len(self.timings) - 1)
 
     @cached_property
-    def results(self) -> dict[str, Result]:
+    def answers(self) -> dict[str, Result]:
         """All results, in the order of the candidates: label -> Result."""
         return {label: self._result(label) for label in self.timings}
 
@@ -158,9 +147,7 @@ class Comparison(Table, Mapping):
         """
         labels = list(dict.fromkeys(labels))
         if len(labels) < 2:
-            raise ValueError(
-                f"among needs at least two labels, got {len(labels)}: {quoted(labels)}"
-            )
+            raise ValueError(f"among needs at least two labels, got {quoted(labels)}")
         for label in labels:
             self[label]
         launches = tuple({label: timings[label] for label in labels} for timings in self.launches)
@@ -175,23 +162,28 @@ class Comparison(Table, Mapping):
         rounds = [log_speedups(own, base) for own, base in zip(owns, bases, strict=True)]
         values = _independent(rounds)
         speedup = self._judged(values, self.noise_floor)
-        mean_times = [median(map(mean_time, timings)) for timings in (bases, owns)]
-        mean_speedup = mean_times[0] / mean_times[1]
+        mean_speedup = median(b.mean_time for b in bases) / median(o.mean_time for o in owns)
+        slow_calls_of, pays = "", [None] * 3
+        if not speedup.low / self.grey_zone <= mean_speedup <= speedup.high * self.grey_zone:
+            if has_slow_calls(owns, bases):
+                slow_calls_of = label
+            elif has_slow_calls(bases, owns):
+                slow_calls_of = self.baseline
+        each = self._each_launch(label)
         is_built = owns[0].build is not None
-        pays = [None] * 3
         if is_built and speedup.verdict == FASTER:
             pays = self._break_even(owns, [median(ratios) for ratios in rounds])
         return Result(
             **vars(speedup),
             label=label,
-            median=median(map(usual_time, owns)),
+            median=median(own.usual_time for own in owns),
             independent_rounds=effective_size(values),
             mean_speedup=mean_speedup,
-            slow_calls_of=self._slow_calls_of(label, speedup, mean_speedup),
-            scatter_within=median(map(self._half_width, rounds)) if len(rounds) > 1 else None,
-            scatter_between=2 * stdev(values) if len(rounds) > 1 else None,  # 95 % of a bell curve
-            slowdown=median(map(slowdown, owns)),
-            price=median(map(price, owns)) if is_built else None,
+            slow_calls_of=slow_calls_of,
+            scatter_within=median((high - low) / 2 for low, _, high in each) if each else None,
+            scatter_between=2 * stdev(values) if each else None,  # 95 % of a bell curve
+            slowdown=median(own.slowdown for own in owns),
+            price=median(own.price for own in owns) if is_built else None,
             break_even_low=pays[0],
             break_even=pays[1],
             break_even_high=pays[2],
@@ -204,83 +196,43 @@ class Comparison(Table, Mapping):
         verdict = judge(low, high, self.min_effect, noise_floor)
         return Speedup(exp(middle), exp(low), exp(high), verdict)
 
-    def _half_width(self, ratios):
-        low, _, high = interval(ratios, self.error)
-        return (high - low) / 2
-
-    def _slow_calls_of(self, label, speedup, mean_speedup):
-        """Whose slow calls make the mean disagree with the median; '' where they agree."""
-        owns, bases = self._of(label), self._of(self.baseline)
-        if speedup.low / self.grey_zone <= mean_speedup <= speedup.high * self.grey_zone:
-            return ""
-        if has_slow_calls(owns, bases):
-            return label
-        return self.baseline if has_slow_calls(bases, owns) else ""
+    def _each_launch(self, label):
+        """The interval of the log speed-up of each launch, if there are several."""
+        pairs = list(zip(self._of(label), self._of(self.baseline), strict=True))
+        several = pairs if len(pairs) > 1 else []
+        return [interval(log_speedups(own, base), self.error) for own, base in several]
 
     def _break_even(self, owns, speedups):
         """After how many calls the price is paid: low, middle, high; None for never."""
         found = []
         for own, speedup in zip(owns, speedups, strict=True):
-            saved = usual_time(own) * (exp(speedup) - 1)
-            found.append(price(own) / saved if saved > 0 else inf)
+            saved = own.usual_time * (exp(speedup) - 1)
+            found.append(own.price / saved if saved > 0 else inf)
         ends = interval(found, self.error)
         return [ceil(calls) if isfinite(calls) else None for calls in ends]
 
     def _total(self, owns, bases):
         if self.calls is None:
             return None
-        own = [total_time(timing, self.calls) for timing in owns]
-        base = [total_time(timing, self.calls) for timing in bases]
+        own, base = ([t.total_time(self.calls) for t in timings] for timings in (owns, bases))
         ratios = [log(b / a) for a, b in zip(own, base, strict=True)]
         return Total(**vars(self._judged(ratios, noise_floor=0.0)), time=median(own))
 
-    def __getitem__(self, label: str) -> Result:
-        try:
-            return self.results[label]
-        except KeyError:
-            raise KeyError(f"{label!r} is not one of {quoted(self.results)}") from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def _columns(self):
-        return show.columns(self)
-
-    def _rows(self):
-        return show.rows(self)
-
-    def _text(self):
-        return show.text(self)
-
-    def _notes(self):
-        return show.notes(self)
-
     def measured_on(self) -> str:
         """Where, when and with what it was measured, in two lines."""
-        return f"measured on: {machine_line(self.machine)}\nwith: {software_line(self.machine)}"
+        return "\n".join(lines_about(self.machine))
 
     def plot(self):
-        """Draw speed-ups with their intervals; returns matplotlib Axes.
-
-        Several launches are drawn one by one, too: how long their bars are shows the scatter
-        within a launch, and how far they lie apart the scatter between launches.
-        """
+        """Draw speed-ups with their intervals, of several launches too; returns matplotlib Axes."""
         from ..plot.speedups import plot_speedups
 
-        others = [result for result in self.values() if result.label != self.baseline]
-        speedups = {r.label: r.drawn for r in others}
-        launches = {r.label: self._launches_of(r.label) for r in others}
-        several = launches if len(self.launches) > 1 else {}
-        return plot_speedups(speedups, self.baseline, self.grey_zone, several)
-
-    def _launches_of(self, label):
-        """The speed-up of each launch with its own interval: (speed-up, low, high)."""
-        pairs = zip(self._of(label), self._of(self.baseline), strict=True)
-        intervals = [interval(log_speedups(own, base), self.error) for own, base in pairs]
-        return [(exp(middle), exp(low), exp(high)) for low, middle, high in intervals]
+        speedups = {r.label: r.drawn for r in self.values() if r.label != self.baseline}
+        launches = {
+            label: [(exp(middle), exp(low), exp(high)) for low, middle, high in each]
+            for label in speedups
+            if (each := self._each_launch(label))
+        }
+        return plot_speedups(speedups, self.baseline, self.grey_zone, launches)
 
     def to_dict(self) -> dict[str, Any]:
         """All that was measured, of types that JSON has."""
@@ -289,10 +241,7 @@ class Comparison(Table, Mapping):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Comparison":
         """The comparison that `to_dict` wrote, perhaps through JSON."""
-        launches = [
-            {label: _timing_from(timing) for label, timing in timings.items()}
-            for timings in data["launches"]
-        ]
+        launches = [{k: _timing_from(t) for k, t in one.items()} for one in data["launches"]]
         return cls(**(data | {"launches": tuple(launches)}))
 
 
@@ -312,10 +261,7 @@ def _independent(rounds):
 
 
 def _timing_from(data):
-    sequences = {
-        name: tuple(data.get(name, ())) for name in ("block_a", "block_b", "warmup", "single")
-    }
-    return Timing(**(data | sequences))
+    return Timing(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
 
 
 def quoted(labels: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
 """How a `Comparison` is shown: as tables in text, one above the other, and as one wide table.
 
-Here `c` is the comparison, and `r` one of its results. Every function returns text, or cells of
-text. A line of text has 88 characters at most. `progress_line` shows how far the measuring is.
+Here `c` is the comparison, and `r` one of its results. A line of text has 88 characters at most.
+`progress_line` shows how far the measuring is.
 """
 
 import sys
@@ -10,7 +10,6 @@ from math import isfinite
 
 from ..tables import Column, seconds, text_table
 from ..verdicts import SLOWER, UNCLEAR
-from .statistics import price
 
 LABEL, INTERVAL = Column(""), Column("95 % interval", 16)
 RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
@@ -109,16 +108,13 @@ def notes(c):
 
 def spread(c):
     """How fine the measuring was, and which verdicts are still open."""
-    launches = f"{len(c.launches)} launches, " if len(c.launches) > 1 else ""
-    rounds = f"{launches}{c.rounds} rounds in {c.took:.2f} s"
     floor = f"{c.noise_floor:.1%}" if isfinite(c.noise_floor) else "not known"
-    line = f"noise floor {floor}, {rounds}"
-    others = [r for r in c.values() if r.label != c.baseline]
+    launches = f"{len(c.launches)} launches, " if len(c.launches) > 1 else ""
+    line = f"noise floor {floor}, {launches}{c.rounds} rounds in {c.took:.2f} s"
     if not c.complete:
-        line += ", interrupted"
-    elif unsure := [r.label for r in others if r.verdict == UNCLEAR]:
-        line += f"; still open: {', '.join(unsure)}"
-    return line
+        return f"{line}, interrupted"
+    unsure = [r.label for r in c.values() if r.label != c.baseline and r.verdict == UNCLEAR]
+    return line + (f"; still open: {', '.join(unsure)}" if unsure else "")
 
 
 def remarks(c):
@@ -126,7 +122,7 @@ def remarks(c):
     for r in built(c):
         first = c.launches[0][r.label]
         if "cold cache" in first.built_in and first.built_in != r.built_in:
-            yield f"note: the first {r.label} on this machine had the price {seconds(price(first))}"
+            yield f"note: the first {r.label} on this machine had the price {seconds(first.price)}"
     for note in c.machine.get("notes") or []:
         yield f"note: {note}"
     if waiting := c.machine.get("waiting"):
@@ -156,24 +152,19 @@ def remarks(c):
             )
 
 
-def progress_line(progress: bool | Callable[[str], None] | None) -> Callable[[str], None]:
+def progress_line(progress: Callable[[str], None] | None) -> Callable[[str], None]:
     """A function that shows a text on stderr in place of the previous one; '' erases it.
 
-    With `progress` None it shows something only in a terminal, so that nothing of it is ever
-    stored in a notebook; with False nothing. A function is used as it is: it gets each text, and
-    '' at the end.
+    It shows something only in a terminal, so that nothing of it is ever stored in a notebook. A
+    `progress` that is given is used as it is: it gets each text, and '' at the end.
     """
-    if callable(progress):
-        return progress
-    stream = sys.stderr
-    if stream is None:  # it was closed
-        return lambda text: None
-    visible = stream.isatty() if progress is None else progress
-    width = 0
+    stream, width = sys.stderr, 0
+    if progress or not (stream and stream.isatty()):  # None if it was closed
+        return progress or (lambda text: None)
 
     def show(text):
         nonlocal width
-        if visible and (text or width):
+        if text or width:
             stream.write("\r" + text.ljust(width) + ("" if text else "\r"))
             stream.flush()
             width = len(text)

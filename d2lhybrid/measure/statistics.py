@@ -1,4 +1,4 @@
-"""What follows from measured times: an interval, and what all calls together take.
+"""The interval of a median, and whether calls that take far longer are a candidate's own doing.
 
     pairs = 3 * [(30, 20), (31, 20), (29, 20), (30, 21), (30, 19), (32, 20), (30, 20), (28, 20)]
     low, middle, high = interval([log(a / b) for a, b in pairs])  # 0.372, 0.405, 0.438
@@ -13,14 +13,11 @@ Coins must not influence each other. Where a candidate's own speed changes slowl
 memory was moved or a governor wakes up, neighbouring rounds resemble each other, and a thousand
 of them may say as little as ten. `effective_size` finds out how many independent rounds they are
 worth, and the interval is as wide as if there were only so many.
-
-`compare` judges the median, the usual call. Where now and then a call of one candidate takes a
-hundred times longer (a flush, a recompilation), the total time says something else.
 """
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import ceil, inf, log, sqrt
+from math import inf, log, sqrt
 from statistics import fmean, median
 
 from .timing import Timing
@@ -29,7 +26,6 @@ ERROR = 0.04  # 1 time in 20 the interval may err; a fifth is for what `effectiv
 FEW = 16  # independent values; if there are fewer, `interval` takes the range
 NOTICED = 3  # standard deviations: a smaller excess is put down to chance
 TINY = 1e-6  # values that differ by less are the same, whatever the last digits do
-SETTLED = 1.25  # times a usual call: what takes longer may still have compiled
 SLOW = 1.5  # a block is slow if it takes so many times its candidate's median
 CERTAIN = log(30_000)  # by chance less than once in 30,000 comparisons
 
@@ -108,55 +104,13 @@ def _excess(values):
     return worst
 
 
-def usual_time(timing: Timing) -> float:
-    """Seconds of a call: the median of all blocks."""
-    return median(timing.block_a + timing.block_b)
-
-
-def mean_time(timing: Timing) -> float:
-    """Seconds of a call, on average over all blocks."""
-    return fmean(timing.block_a + timing.block_b)
-
-
-def price(timing: Timing) -> float:
-    """Seconds of building, and what the first calls took more than later ones."""
-    usual = usual_time(timing) * timing.inner_calls
-    return max(0.0, (timing.build or 0.0) + sum(time - usual for time in timing.warmup))
-
-
-def slowdown(timing: Timing) -> float:
-    """The usual time of a call by that of the fastest first call, when no other program ran."""
-    fastest = min(timing.warmup, default=0.0)
-    return usual_time(timing) * timing.inner_calls / fastest if fastest else 1.0
-
-
-def calls_to_warm_up(timing: Timing) -> int:
-    """How many first calls are enough, by those of an earlier launch: the last that took longer.
-
-    Longer is SETTLED times a usual call.
-    """
-    usual = SETTLED * usual_time(timing) * timing.inner_calls
-    return max([1, *(i for i, time in enumerate(timing.warmup, 1) if time > usual)])
-
-
-def total_time(timing: Timing, calls: int) -> float:
-    """Seconds of building and of so many calls, as they come.
-
-    The first calls were timed one by one; each of the others counts as the mean of the blocks.
-    """
-    first = timing.warmup[: ceil(calls / timing.inner_calls)]
-    later = max(0, calls - len(first) * timing.inner_calls)
-    return (timing.build or 0.0) + sum(first) + later * mean_time(timing)
-
-
 def has_slow_calls(own: Sequence[Timing], other: Sequence[Timing]) -> bool:
     """Whether some calls of `own` take far longer than usual, and that is its own doing.
 
     Both are the timings of all launches. Other programs interrupt either candidate as often as it
     runs. So if the slow blocks fall to both in that proportion, it may have been the machine.
     """
-    mine, others = sum(map(_slow_blocks, own)), sum(map(_slow_blocks, other))
-    ran, other_ran = sum(map(_time_in_blocks, own)), sum(map(_time_in_blocks, other))
+    (mine, ran), (others, other_ran) = map(_slow_blocks, (own, other))
     share = ran / (ran + other_ran)
     slow = mine + others
     if mine <= slow * share:
@@ -168,12 +122,11 @@ def has_slow_calls(own: Sequence[Timing], other: Sequence[Timing]) -> bool:
     return surprise > CERTAIN
 
 
-def _slow_blocks(timing):
-    limit = SLOW * usual_time(timing)
-    return sum(time > limit for time in timing.block_a + timing.block_b)
-
-
-def _time_in_blocks(timing):
-    """Seconds that the blocks would have taken, had all been usual ones."""
-    blocks = len(timing.block_a) + len(timing.block_b)
-    return blocks * timing.calls * timing.inner_calls * usual_time(timing)
+def _slow_blocks(timings):
+    """How many blocks were slow, and the seconds of all blocks if all had been usual ones."""
+    slow, seconds = 0, 0.0
+    for timing in timings:
+        blocks, usual = timing.block_a + timing.block_b, timing.usual_time
+        slow += sum(time > SLOW * usual for time in blocks)
+        seconds += len(blocks) * timing.calls * timing.inner_calls * usual
+    return slow, seconds

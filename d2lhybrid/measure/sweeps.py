@@ -3,19 +3,19 @@
 Used in notebooks 11 and 12.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from math import exp, log
 from typing import Any
 
-from ..tables import Column, Table, seconds
+from ..tables import Column, seconds
 from ..verdicts import FASTER, SLOWER
 from .candidates import Program, Recipe, Repeated
 from .comparison import compare
-from .processes import Started
-from .results import Comparison
+from .processes import ProgramRunner
+from .results import Answers, Comparison
 from .show import progress_line, ratio
 
 
@@ -36,28 +36,15 @@ class Crossing:
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep(Table, Mapping):
+class Sweep(Answers):
     """The answer of `sweep`: a mapping from sizes to a `Comparison` each.
 
     Shows itself as a `Comparison` does: printed, in a notebook, by `plot()`, `to_markdown()`;
     `to_dict()` holds all that was measured, ready for JSON.
     """
 
-    comparisons: dict[float, Comparison]  # by size, in the order of measuring
+    answers: dict[float, Comparison]  # by size, in the order of measuring
     complete: bool = True  # False where it was interrupted
-
-    def __getitem__(self, size: float) -> Comparison:
-        try:
-            return self.comparisons[size]
-        except KeyError:
-            sizes = ", ".join(map(str, self.comparisons))
-            raise KeyError(f"{size!r} is not one of {sizes}") from None
-
-    def __iter__(self) -> Iterator[float]:
-        return iter(self.comparisons)
-
-    def __len__(self) -> int:
-        return len(self.comparisons)
 
     @property
     def _first(self):
@@ -81,7 +68,7 @@ class Sweep(Table, Mapping):
         """
         found = []
         for label in self.labels:
-            clear = [(n, self[n][label]) for n in sorted(self.comparisons)]
+            clear = [(n, self[n][label]) for n in sorted(self.answers)]
             clear = [(n, result) for n, result in clear if result.verdict in (FASTER, SLOWER)]
             for (n, before), (m, after) in pairwise(clear):
                 if before.verdict != after.verdict:
@@ -91,24 +78,16 @@ class Sweep(Table, Mapping):
         return found
 
     def _columns(self):
-        return [
-            Column("size"),
-            Column(self.baseline, 9),
-            *[Column(label, 8) for label in self.labels],
-        ]
+        others = [Column(label, 8) for label in self.labels]
+        return [Column("size"), Column(self.baseline, 9), *others]
 
     def _rows(self):
         for size, comparison in self.items():
-            results = [comparison[label] for label in self.labels]
-            marks = [" " if result.verdict in (FASTER, SLOWER) else "~" for result in results]
-            yield [
-                f"{size}",
-                seconds(comparison[self.baseline].median),
-                *[
-                    f"{ratio(result.speedup) if result.is_known else '?'}{mark}"
-                    for result, mark in zip(results, marks, strict=True)
-                ],
-            ]
+            cells = [f"{size}", seconds(comparison[self.baseline].median)]
+            for result in map(comparison.get, self.labels):
+                mark = " " if result.verdict in (FASTER, SLOWER) else "~"
+                cells.append(f"{ratio(result.speedup) if result.is_known else '?'}{mark}")
+            yield cells
 
     def _notes(self):
         crossings = [
@@ -142,7 +121,7 @@ class Sweep(Table, Mapping):
 
     def to_dict(self) -> dict[str, Any]:
         """All that was measured, of types that JSON has."""
-        pairs = [[size, comparison.to_dict()] for size, comparison in self.comparisons.items()]
+        pairs = [[size, comparison.to_dict()] for size, comparison in self.answers.items()]
         return {"comparisons": pairs, "complete": self.complete}
 
     @classmethod
@@ -154,10 +133,10 @@ class Sweep(Table, Mapping):
 
 
 def sweep(
-    candidates: dict[str, Callable | Recipe | Repeated | Program | Started],
+    candidates: dict[str, Callable | Recipe | Repeated | Program | ProgramRunner],
     make_args: Callable[[float], Any],
     sizes: Iterable[float],
-    progress: bool | Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Sweep:
     """Compare at several sizes.
@@ -167,23 +146,15 @@ def sweep(
     An interrupt ends the sweep, and what was measured is returned.
 
     Args:
-        candidates: As for `compare`; a recipe is built once more for each size. Programs start
-            once more, too, unless `started` has started them.
+        candidates, progress, options: As for `compare`. A recipe is built once more for each size,
+            and a program starts once more, unless `started` has started it.
         make_args: Returns the argument for a size, or a tuple of arguments.
         sizes: Numbers above 0.
-        progress: As for `compare`.
-        options: Go to `compare`.
-
-    Returns:
-        A `Sweep`, a mapping from sizes to a `Comparison` each.
 
     Raises:
         ValueError: for sizes that are not numbers above 0.
-        TypeError: if `make_args` is not a function.
         TypeError, ValueError, CandidateError: as `compare`.
     """
-    if not callable(make_args):
-        raise TypeError(f"make_args must be a function from a size to arguments, not {make_args!r}")
     sizes = [n.item() if hasattr(n, "item") else n for n in sizes]  # JSON takes only Python's own
     sizes = list(dict.fromkeys(sizes))
     if not sizes or not all(isinstance(n, (int, float)) and n > 0 for n in sizes):

@@ -1,28 +1,31 @@
 """Taking times: of building a candidate, of its first calls, and of blocks of calls in rounds.
 
-    runners = [Runner(label, net, (x,), synchronize, perf_counter) for label in ("eager", "same")]
+    runners = [Runner(label, net, (x,), device_clock) for label in ("eager", "same")]
     rounds = Rounds(runners, baseline=runners[0])
     rounds.add()  # two blocks of each candidate, all in random order
     timing = rounds.timings()["eager"]
     timing.block_a, timing.block_b, timing.calls  # (2.554e-05,), (2.563e-05,), 11
 
-A candidate is what is timed against others: a callable, a `Recipe` that builds one, or a
-`Repeated`, whose one call does many. A block is some calls that are timed together, about 0.3 ms;
-a round is two blocks of each candidate. Explained in notebook 06. `timeit` and
-`torch.utils.benchmark` time one candidate after the other.
+A block is some calls of a candidate that are timed together, about 0.3 ms; a round is two blocks
+of each candidate. Explained in notebook 06. `timeit` and `torch.utils.benchmark` time one candidate
+after the other.
 """
 
 import gc
+import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import repeat
+from math import ceil, inf
 from random import Random
-from typing import Any
+from statistics import fmean, median
+from time import perf_counter
+from typing import Any, NamedTuple
 
 from .. import frameworks
 from .candidates import Recipe, Repeated, blamed_on
-from .measured_on import THIS_PROCESS
+from .measured_on import before_building, how_cold
 
 BLOCK = 0.3e-3  # seconds: 1000 times what the clock needs, far below a scheduler's time slice
 SHORT = 3e-6  # seconds: what takes less cannot be timed by a single call
@@ -32,6 +35,7 @@ MAX_CALLS = 2**16  # in one block: if the clock shows no time after so many, it 
 MANY = 1000  # calls timed one by one: enough for the slowest one in a hundred
 MIN_WARMUP, MAX_WARMUP, LONG_WARMUP = 3, 20, 0.05  # calls, calls, seconds
 LONG_FIRST_CALLS = 1.0  # seconds: the limit where more first calls are asked for
+SETTLED = 1.25  # times a usual call: what takes longer may still have compiled
 
 
 @dataclass(frozen=True)
@@ -48,9 +52,45 @@ class Timing:
     single: tuple[float, ...] = ()  # the times of calls that were timed one by one, if any were
     memory: int | None = None  # the most bytes that the process had, if it was asked
 
+    @property
+    def usual_time(self) -> float:
+        """A call's: the median of all blocks."""
+        return median(self.block_a + self.block_b)
 
-@dataclass(frozen=True)
-class Plan:
+    @property
+    def mean_time(self) -> float:
+        """A call's, on average over all blocks."""
+        return fmean(self.block_a + self.block_b)
+
+    @property
+    def price(self) -> float:
+        """Of building, and what the first calls took more than later ones."""
+        usual = self.usual_time * self.inner_calls
+        return max(0.0, (self.build or 0.0) + sum(time - usual for time in self.warmup))
+
+    @property
+    def slowdown(self) -> float:
+        """The usual time by that of the fastest first call, when no other program ran."""
+        fastest = min(self.warmup, default=0.0)
+        return self.usual_time * self.inner_calls / fastest if fastest else 1.0
+
+    @property
+    def calls_to_warm_up(self) -> int:
+        """How many first calls are enough: up to the last that took longer than SETTLED."""
+        settled = SETTLED * self.usual_time * self.inner_calls
+        return max([1, *(i for i, time in enumerate(self.warmup, 1) if time > settled)])
+
+    def total_time(self, calls: int) -> float:
+        """Seconds of building and of so many calls, as they come.
+
+        The first calls were timed one by one; each of the others counts as the mean of the blocks.
+        """
+        first = self.warmup[: ceil(calls / self.inner_calls)]
+        later = max(0, calls - len(first) * self.inner_calls)
+        return (self.build or 0.0) + sum(first) + later * self.mean_time
+
+
+class Plan(NamedTuple):
     """How many calls a block times, and how many it makes first, to warm the caches."""
 
     calls: int
@@ -60,13 +100,12 @@ class Plan:
 class Runner:
     """A candidate, built and warmed up, and the clock that times it.
 
-    `build` is the seconds that building took, None for a ready callable; `built_in` says whether
-    process and caches were cold then. `warmup` holds the seconds of the first calls, `fastest`
-    those of the fastest call so far, `results` what the first and the third call returned, or what
+    `build`, `built_in`, `warmup` and `inner_calls` are those of its `Timing`, `fastest` the seconds
+    of the fastest call so far, `results` what the first and the third call returned, or what
     `keep` makes of it: a later call may change it. The third, as TorchScript compiles in it.
 
     `first_calls` asks for at least so many calls of warming up, in case there is time for them;
-    `enough` for exactly so many.
+    `enough` for exactly so many. `inputs` returns the arguments of one call, in place of `args`.
     """
 
     single, memory = (), None  # a program's process is asked for them
@@ -77,32 +116,30 @@ class Runner:
         label: str,
         candidate: Callable | Recipe | Repeated,
         args: tuple,
-        synchronize: Callable[[], None],
         clock: Callable[[], float],
         first_calls: int = 0,
         enough: int | None = None,
         keep: Callable[[Any], Any] = lambda result: result,
         inputs: Callable[[], tuple] | None = None,
     ):
-        self.label, self.args, self._inputs = label, args, inputs
-        self.synchronize, self.clock = synchronize, clock
+        self.label, self.args, self.clock, self._inputs = label, args, clock, inputs
         built, self.build, before = self._built(candidate)
         many = isinstance(built, Repeated)
         self.function, self.inner_calls = (built.function, built.calls) if many else (built, 1)
         self.warmup, self.results = self._warmed_up(first_calls, enough, keep)
         self.fastest = min(self.warmup)
         # only now: torch.compile compiles in the first calls
-        self.built_in = THIS_PROCESS.of(self.function, before) if before else ""
+        self.built_in = how_cold(self.function, before) if before else ""
 
     def _built(self, candidate):
         """What is called; for a recipe also the seconds of building, and what was there before."""
         if not isinstance(candidate, Recipe):
             return candidate, None, None
-        before = THIS_PROCESS.before()
-        start = self._now()
+        before = before_building()
+        start = self.clock()
         with blamed_on(self.label):
             built = candidate.build()
-        took = self._now() - start
+        took = self.clock() - start
         if not (callable(built) or isinstance(built, Repeated)):
             raise TypeError(f"the recipe of {self.label!r} built {built!r}, which is not callable")
         return built, took, before
@@ -113,90 +150,80 @@ class Runner:
         Returns the seconds of these calls, and the results that are kept.
         """
         times, kept, took = [], [], 0.0
-        while len(times) < (enough or MIN_WARMUP) or (
-            not enough
-            and (
-                (len(times) < MAX_WARMUP and took < LONG_WARMUP)
-                or (len(times) < first_calls and took < LONG_FIRST_CALLS)
-            )
-        ):
-            with blamed_on(self.label):
-                args = self._next_args()
-                start = self._now()
-                result = self.function(*args)
-                times.append(self._now() - start)
-            took += times[-1]
+        limits = [(enough or MIN_WARMUP, inf)]  # calls and seconds
+        if not enough:
+            limits += [(MAX_WARMUP, LONG_WARMUP), (first_calls, LONG_FIRST_CALLS)]
+        while any(len(times) < calls and took < seconds for calls, seconds in limits):
+            time, result = self._one_call()
+            times.append(time)
+            took += time
             if len(times) in (1, MIN_WARMUP):
                 kept.append(keep(result))
             del result  # two are kept, and no more
         return tuple(times), kept
 
+    def _one_call(self):
+        """Its seconds, and what it returned."""
+        with blamed_on(self.label):
+            (args,) = self._args_of(1)
+            start = self.clock()
+            result = self.function(*args)
+            return self.clock() - start, result
+
     def number_format(self) -> str:
         """The coarsest format in which a call computes, such as 'bfloat16'; '' if not known."""
         with blamed_on(self.label):
-            args = self._next_args()
+            (args,) = self._args_of(1)
             return frameworks.number_format(lambda: self.function(*args))
 
-    def try_once(self) -> None:
-        """One more call, to learn how fast a call can be."""
-        with blamed_on(self.label):
-            args = self._next_args()
-            start = self._now()
-            self.function(*args)
-        self.fastest = min(self.fastest, self._now() - start)
+    def try_once(self) -> float:
+        """One more call, to learn how fast a call can be; returns `fastest`."""
+        self.fastest = min(self.fastest, self._one_call()[0])
+        return self.fastest
 
     def fitting_calls(self) -> int:
         """How many calls take as long as a block should."""
         calls = max(1, round(BLOCK / max(self.fastest, SHORT)))
         while calls >= BLOCK / SHORT:  # so short a call cannot be timed alone
-            if min(self._block(Plan(calls, untimed=1)) for _ in range(3)) >= BLOCK / 2:
+            if min(self._block(calls, untimed=1) for _ in range(3)) >= BLOCK / 2:
                 break
             if calls * 2 > MAX_CALLS:
                 raise self._below_the_clock(calls)
             calls *= 2
         return calls
 
-    def measure(self, plan: Plan) -> float:
+    def measure(self, calls: int, untimed: int) -> float:
         """Seconds a call: the mean over one block, begun with the calls that are not timed.
 
         One such call brings the function's own data into the caches. Without it, a block that
         follows a block of the same function would seem faster. A long call does not need it.
         """
-        took = self._block(plan)
+        took = self._block(calls, untimed)
         if took <= 0:
-            raise self._below_the_clock(plan.calls)
-        return took / plan.calls / self.inner_calls
+            raise self._below_the_clock(calls)
+        return took / calls / self.inner_calls
 
     def single_calls(self, seconds: float) -> list[float]:
         """The times of calls, each timed by itself, in so many seconds; MANY at most."""
         times, began = [], self.clock()
         while len(times) < MANY and self.clock() - began < seconds:
-            times.append(self._block(Plan(1, untimed=0)) / self.inner_calls)
+            times.append(self._block(1, untimed=0) / self.inner_calls)
         return times
 
-    def _block(self, plan):
+    def _block(self, calls, untimed):
         function, clock = self.function, self.clock
         with blamed_on(self.label):
-            first, then = self._calls_args(plan.untimed), self._calls_args(plan.calls)
+            first, then = self._args_of(untimed), self._args_of(calls)
             for args in first:
                 function(*args)
-            self.synchronize()
             start = clock()
             for args in then:
                 function(*args)
-            self.synchronize()
             return clock() - start
 
-    def _calls_args(self, calls):
+    def _args_of(self, calls):
         """The arguments of each of so many calls; if they are to be new ones, they are made now."""
         return [self._inputs() for _ in range(calls)] if self._inputs else repeat(self.args, calls)
-
-    def _next_args(self):
-        return self._inputs() if self._inputs else self.args
-
-    def _now(self):
-        self.synchronize()  # what a device still has to do belongs to what came before
-        return self.clock()
 
     def _below_the_clock(self, calls):
         return ValueError(f"the clock sees too little time pass in {calls} calls of {self.label!r}")
@@ -220,17 +247,14 @@ class Rounds:
         """Measure one more round."""
         self._shuffle(self._order)
         for runner, times in self._order:
-            times.append(runner.measure(self.plans[runner]))
+            times.append(runner.measure(*self.plans[runner]))
 
     def __len__(self):
         return min(len(times) for _, times in self._order)
 
     def shortest(self) -> float:
         """Seconds that a round takes at least."""
-        return sum(
-            (self.plans[runner].untimed + self.plans[runner].calls) * runner.fastest
-            for runner, _ in self._order
-        )
+        return sum(sum(self.plans[runner]) * runner.fastest for runner, _ in self._order)
 
     def timings(self) -> dict[str, Timing]:
         """What was measured so far: label -> Timing."""
@@ -269,6 +293,12 @@ def fit_blocks(runners: list[Runner], baseline: Runner) -> dict[Runner, Plan]:
     }
 
 
+def device_clock() -> float:
+    """Seconds, read when every device has done what was asked of it."""
+    frameworks.synchronize()  # what is still to be done belongs to what came before
+    return perf_counter()
+
+
 @contextmanager
 def no_garbage_collection():
     """Keep the garbage collector from running inside the `with`, like `timeit`."""
@@ -279,3 +309,26 @@ def no_garbage_collection():
     finally:
         if was_enabled:
             gc.enable()
+
+
+def python_calls(function: Callable, *args: Any) -> int:
+    """Count the functions of Python that one call of `function(*args)` calls, itself among them.
+
+    What is done only in the first calls, such as compiling, is not counted: there are three calls
+    before the one that is. Functions written in C are not counted either.
+    """
+    for _ in range(3):
+        function(*args)
+    count = 0
+
+    def note(frame, event, _):
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        function(*args)
+    finally:
+        sys.setprofile(before)
+    return count

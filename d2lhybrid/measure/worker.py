@@ -7,18 +7,16 @@ garbage collector stays as the program has it: all the garbage is the program's.
 import linecache
 import os
 import sys
-import time
 import traceback
 from contextlib import suppress
 from types import ModuleType
 
-from .. import frameworks
 from ..children.arrays import decode, encode
 from ..children.inside import Responder, in_words
 from .agreement import parts_of
 from .candidates import CandidateError, Repeated, recipe
 from .measured_on import describe_machine, peak_memory
-from .timing import Plan, Runner
+from .timing import Runner, device_clock
 
 MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__"` is not run
 
@@ -107,8 +105,7 @@ class Worker(Responder):
             self.label,
             recipe(build),
             (),
-            frameworks.synchronize,
-            time.perf_counter,
+            device_clock,
             first_calls,
             enough,
             keep=packed,  # at once: a later call may change it
@@ -119,15 +116,8 @@ class Worker(Responder):
         machine = describe_machine() | {"gradients": None}
         return {name: getattr(runner, name) for name in names} | {"machine": machine}
 
-    def try_once(self):
-        self.runner.try_once()
-        return self.runner.fastest
-
-    def fitting_calls(self):
-        return self.runner.fitting_calls()
-
-    def measure(self, calls, untimed):
-        return self.runner.measure(Plan(calls, untimed))
+    def ask_runner(self, do, *args):
+        return getattr(self.runner, do)(*args)
 
     def time_single_calls(self, seconds):
         """The times of calls, timed one by one, and the most memory that this process had."""
@@ -136,9 +126,6 @@ class Worker(Responder):
     def results(self):
         """What was kept: see `packed`."""
         return self.runner.results
-
-    def number_format(self):
-        return self.runner.number_format()
 
     def described(self, error):
         """An error in words, and where in the program's own source it was."""

@@ -294,7 +294,7 @@ def one():
 
 
 UNSENDABLE = """
-import enum, torch
+import enum
 
 class Key(enum.Enum):
     A = 1
@@ -307,9 +307,8 @@ def one():
 """
 
 
-@pytest.mark.parametrize("result", ["{Key.A: 1.0}", "torch.ones(3, device='meta')"])
-def test_without_a_check_any_result_will_do(result):
-    program = own_process(UNSENDABLE.format(result))
+def test_without_a_check_any_result_will_do():
+    program = own_process(UNSENDABLE.format("{Key.A: 1.0}"))
     assert compared(program, program, check=False)
     with pytest.raises(CandidateError, match=r"returned what cannot be checked: .*; check=False"):
         compared(program, program)

@@ -6,13 +6,12 @@ import re
 import subprocess
 import sys
 from itertools import count
-from math import inf
 
 import pytest
 import torch
 from measure_helpers import Clock, built, example, fails, restless
 
-from d2lhybrid import CandidateError, Comparison, compare, get_net, recipe, repeated
+from d2lhybrid import CandidateError, Comparison, compare, get_net, recipe
 from d2lhybrid.measure.measured_on import describe_machine
 from d2lhybrid.measure.timing import Timing
 from d2lhybrid.tables import seconds
@@ -180,8 +179,8 @@ def returning(clock, make):
 # what is asked of compare, the error, what its message must name
 BAD = [
     (lambda c: compare([fails, fails]), TypeError, "a dict from labels to callables, not"),
-    (lambda c: compare({}), ValueError, "at least two candidates, got 0: none"),
-    (lambda c: compare({"a": fails}), ValueError, "at least two candidates, got 1: 'a'"),
+    (lambda c: compare({}), ValueError, "at least two candidates, got none"),
+    (lambda c: compare({"a": fails}), ValueError, "at least two candidates, got 'a'"),
     (
         lambda c: compare({"a": fails, "b": 3}),
         TypeError,
@@ -193,17 +192,6 @@ BAD = [
         ValueError,
         "baseline 'x' is not one of 'a', 'b'",
     ),
-    (lambda c: compare(two(c), min_effect=1), ValueError, "min_effect must be a share, .*, not 1$"),
-    (lambda c: compare(two(c), min_effect=-0.1), ValueError, "such as 0.01 for 1 %, not -0.1"),
-    (lambda c: compare(two(c), time_limit=0), ValueError, "time_limit must be seconds, above 0"),
-    (lambda c: compare(two(c, x=fails), time_limit=inf), ValueError, "above 0 and finite, not inf"),
-    (lambda c: compare(two(c), check=1), TypeError, "check must be True or False, not 1"),
-    (lambda c: compare(two(c), check=0.5), TypeError, "not 0.5; see tolerance"),
-    (lambda c: compare(two(c), tolerance=-1), ValueError, "0 or more, and finite, not -1"),
-    (lambda c: repeated(fails, 0), ValueError, "a whole number of calls, 1 or more, not 0"),
-    (lambda c: repeated(fails, -1), ValueError, "1 or more, not -1"),
-    (lambda c: repeated(fails, 1.5), ValueError, "1 or more, not 1.5"),
-    (lambda c: repeated(3, 16), TypeError, "repeated needs a function, and got 3"),
     (lambda c: recipe(3), TypeError, "recipe needs a function that builds, and got 3"),
     (
         lambda c: compare(two(c, x=recipe(lambda: 3)), clock=c),

@@ -12,9 +12,8 @@ from d2lhybrid import available_cores, compare
 from d2lhybrid.measure import measured_on as module
 from d2lhybrid.measure.measured_on import (
     describe_machine,
+    lines_about,
     load_average,
-    machine_line,
-    software_line,
 )
 
 
@@ -28,25 +27,25 @@ def test_what_a_reader_must_know():
     assert machine["versions"]["torch"] == torch.__version__
     assert machine["versions"]["d2lhybrid"] == d2lhybrid.__version__
     assert json.loads(json.dumps(machine)) == machine
-    line = machine_line(machine)
+    here, used = lines_about(machine)
     threads = "1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"
     for part in (machine["processor"], machine["date"][:10], threads):
-        assert part in line
+        assert part in here
     for part in ("gradients off", f"torch {torch.__version__}"):
-        assert part in software_line(machine)
+        assert part in used
 
 
 def test_the_machine_names_the_devices_of_the_arguments():
     there = SimpleNamespace(device="mps:0")
     assert describe_machine(3, there, there)["device"] == "mps:0"
     assert describe_machine(3)["device"] == "cpu"
-    assert "mps:0" in machine_line(describe_machine(there))
+    assert "mps:0" in lines_about(describe_machine(there))[0]
 
 
 def test_one_core_is_not_called_cores():
     machine = describe_machine() | {"cores": 1, "threads": 1}
-    assert ", 1 core, 1 thread, " in machine_line(machine)
-    assert ", 2 cores, " in machine_line(machine | {"cores": 2, "threads": None})
+    assert ", 1 core, 1 thread, " in lines_about(machine)[0]
+    assert ", 2 cores, cpu" in lines_about(machine | {"cores": 2, "threads": None})[0]
 
 
 GROUPS = [

@@ -26,7 +26,7 @@ def test_sizes_may_be_numpys(clock):
     sizes = [numpy.int64(1), numpy.float32(16.0), 32]
     work = {"a": lambda n: clock.work(n * 1e-5)(), "b": lambda n: clock.work(n * 1e-5)()}
     swept = sweep(work, lambda n: n, sizes, clock=clock)
-    assert list(Sweep.from_dict(json.loads(json.dumps(swept.to_dict()))).comparisons) == sizes
+    assert list(Sweep.from_dict(json.loads(json.dumps(swept.to_dict())))) == sizes
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_an_interrupted_sweep_gives_the_sizes_it_has(clock):
         clock.now += 1e-3
 
     swept = sweep({"a": interrupted, "b": interrupted}, lambda n: n, [1, 2, 3], clock=clock)
-    assert list(swept.comparisons) == [1]
+    assert list(swept) == [1]
     assert not swept.complete
     assert "interrupted" in str(swept)
 
@@ -92,16 +92,8 @@ def test_the_picture_shows_sizes_and_crossings(clock):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["b"]
 
 
-@pytest.mark.parametrize(
-    ("make_args", "sizes", "error", "message"),
-    [
-        (3, [1], TypeError, "a function from a size to arguments, not 3"),
-        (abs, [], ValueError, r"one or more numbers above 0, not \[\]"),
-        (abs, [1, 0], ValueError, "numbers above 0"),
-        (abs, ["1"], ValueError, "numbers above 0"),
-    ],
-)
-def test_bad_input_gets_a_clear_error(clock, make_args, sizes, error, message):
+@pytest.mark.parametrize("sizes", [[], [1, 0], ["1"]])
+def test_sizes_are_numbers_above_0(clock, sizes):
     candidates = {"a": clock.work(1e-3), "b": clock.work(1e-3)}
-    with pytest.raises(error, match=message):
-        sweep(candidates, make_args, sizes)
+    with pytest.raises(ValueError, match="one or more numbers above 0, not "):
+        sweep(candidates, abs, sizes)

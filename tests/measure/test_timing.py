@@ -1,17 +1,19 @@
 """Blocks and rounds: how many calls, in which order, and what waits for what. The clock is ours."""
 
 import gc
+import inspect
 import random
 import sys
+from contextlib import contextmanager
 from itertools import count
 from types import SimpleNamespace
 
 import pytest
+import torch
 from measure_helpers import restless
 
-from d2lhybrid import compare, recipe, repeated
-from d2lhybrid.measure import timing
-from d2lhybrid.measure.measured_on import Coldness
+from d2lhybrid import compare, frameworks, python_calls, recipe, repeated
+from d2lhybrid.measure import launch, measured_on, timing
 from d2lhybrid.verdicts import EQUAL, FASTER, UNCLEAR
 
 
@@ -54,6 +56,17 @@ def test_slow_calls_get_rounds_enough_for_an_interval(clock):
     assert result["b"].low == pytest.approx(2)
     assert result.took == 10 * 2 * (2.0 + 1.0)  # no call untimed: they are long
     assert clock.now == pytest.approx(result.took + 3 * (2.0 + 1.0))  # to warm up, and no trial
+
+
+def test_one_round_is_measured_even_if_the_machine_stands_still_before(clock, monkeypatch):
+    @contextmanager
+    def stands_still():
+        clock.now += 60
+        yield
+
+    monkeypatch.setattr(launch, "no_garbage_collection", stands_still)
+    candidates = {"a": clock.work(1e-3), "b": clock.work(1e-3)}
+    assert compare(candidates, clock=clock).rounds == 1
 
 
 def test_the_order_is_random_and_every_round_is_whole(clock):
@@ -113,17 +126,26 @@ def test_waits_for_a_device_before_the_clock_is_read(clock):
     def on_device(seconds):
         return lambda: queue.append(seconds)
 
-    def synchronize():
+    def device_clock():  # waits, and then reads
         clock.now += sum(queue)
         queue.clear()
+        return clock()
 
     candidates = {"a": on_device(30e-6), "b": on_device(20e-6)}
     candidates["c"] = recipe(lambda: queue.append(2.0) or on_device(20e-6))
-    result = compare(candidates, clock=clock, synchronize=synchronize)
+    result = compare(candidates, clock=device_clock)
     assert result["b"].speedup == pytest.approx(1.5)
     assert result["a"].median == pytest.approx(30e-6)
     assert result.timings["c"].build == pytest.approx(2.0)
     assert all(time == pytest.approx(30e-6) for time in result.timings["a"].warmup)
+
+
+def test_the_usual_clock_waits_for_devices_and_then_reads(monkeypatch):
+    seen = []
+    monkeypatch.setattr(frameworks, "synchronize", lambda: seen.append("wait"))
+    monkeypatch.setattr(timing, "perf_counter", lambda: seen.append("read"))
+    inspect.signature(compare).parameters["clock"].default()
+    assert seen == ["wait", "read"]
 
 
 def test_many_calls_in_one_share_its_time(clock):
@@ -158,7 +180,7 @@ def test_slow_first_calls_of_many_in_one_are_paid_in_seconds_of_waiting(clock):
 
 
 def test_whether_the_process_was_cold(clock, monkeypatch):
-    monkeypatch.setattr(timing, "THIS_PROCESS", Coldness())
+    monkeypatch.setattr(measured_on, "_built", set())
 
     class Compiled:
         def __call__(self):
@@ -176,8 +198,9 @@ def test_whether_the_process_was_cold(clock, monkeypatch):
 def test_whether_the_compilers_cache_was_cold(clock, monkeypatch):
     stats, inductor = {"unique_graphs": 2}, {"fxgraph_cache_hit": 3, "fxgraph_cache_miss": 5}
     dynamo = SimpleNamespace(counters={"stats": stats, "inductor": inductor})
+    monkeypatch.setitem(sys.modules, torch.__name__, torch)  # only what is loaded is asked
     monkeypatch.setitem(sys.modules, "torch._dynamo.utils", dynamo)
-    monkeypatch.setattr(timing, "THIS_PROCESS", Coldness())
+    monkeypatch.setattr(measured_on, "_built", set())
 
     def compiling(counter):
         def build():
@@ -191,3 +214,38 @@ def test_whether_the_compilers_cache_was_cold(clock, monkeypatch):
     candidates["c"] = compiling("fxgraph_cache_hit")
     said = [r.built_in for r in compare(candidates, clock=clock).values()]
     assert said == ["", "cold process, cold cache", "warm process, warm cache"]
+
+
+# Calls of Python, counted
+
+
+def inner(x):
+    return x
+
+
+def outer(x, y):
+    return inner(x) + inner(y)
+
+
+def test_the_function_itself_counts_and_c_does_not():
+    assert python_calls(outer, 1, 2) == 3
+    assert python_calls(abs, -1) == 0
+
+
+def test_what_happens_only_at_first_is_not_counted():
+    calls = []
+
+    def learns():
+        calls.append(1)
+        if len(calls) < 3:
+            outer(1, 2)
+
+    assert python_calls(learns) == 1
+    assert len(calls) == 4
+
+
+def test_an_error_leaves_the_profiler_as_it_was():
+    before = sys.getprofile()
+    with pytest.raises(TypeError):
+        python_calls(outer, 1)
+    assert sys.getprofile() is before

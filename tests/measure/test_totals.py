@@ -3,7 +3,7 @@
 import pytest
 from measure_helpers import launched, steady
 
-from d2lhybrid.measure.statistics import has_slow_calls, mean_time, price, total_time, usual_time
+from d2lhybrid.measure.statistics import has_slow_calls
 from d2lhybrid.measure.timing import Timing
 
 
@@ -17,8 +17,8 @@ def with_slow_calls(slow, seconds=1.0, rounds=200, **more):
 
 def test_mean_and_median_of_all_blocks():
     timing = Timing((1.0, 1.0, 1.0), (1.0, 1.0, 7.0), calls=1, warmup=())
-    assert usual_time(timing) == 1
-    assert mean_time(timing) == 2
+    assert timing.usual_time == 1
+    assert timing.mean_time == 2
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_interruptions_that_hit_both_are_not_reported():
     ],
 )
 def test_the_price_is_building_and_what_first_calls_cost_more(timing, seconds):
-    assert price(timing) == pytest.approx(seconds)
+    assert timing.price == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_the_price_is_building_and_what_first_calls_cost_more(timing, seconds):
     ],
 )
 def test_the_total_is_building_first_calls_and_later_ones(timing, calls, seconds):
-    assert total_time(timing, calls) == pytest.approx(seconds)
+    assert timing.total_time(calls) == pytest.approx(seconds)
