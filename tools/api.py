@@ -34,15 +34,19 @@ def page():
     used = {path.name[:2]: imported(path) for path in manifest.notebooks()}
     parts = [INTRODUCTION]
     for folder, modules in by_folder().items():
-        about = documentation(ast.parse(file_of(folder).read_text("utf-8")))
         rows = ["| name | what it is | notebooks |", "| --- | --- | --- |"]
         for module, name in modules:
             file, said = definition(module, name)
             link = f"[`{name}`]({file.relative_to(ROOT).as_posix()})"
             where = ", ".join(number for number, names in used.items() if name in names)
             rows.append(" | ".join(["", link, said.replace("|", "\\|"), where, ""]).strip())
-        parts.append("\n".join([f"## {folder or 'd2lhybrid'}\n", f"{about}\n", *rows, ""]))
+        parts.append("\n".join([f"## {folder or 'd2lhybrid'}\n", f"{about(folder)}\n", *rows, ""]))
     return "\n".join(parts)
+
+
+def about(folder):
+    """What a folder of the package says of itself."""
+    return documentation(ast.parse(file_of(folder).read_text("utf-8")))
 
 
 def by_folder():
@@ -90,17 +94,50 @@ def file_of(module):
 
 def definition(module, name):
     """The file that defines a name, and the first paragraph of its documentation."""
+    file, _, text = statement(module, name)
+    return file, paragraph(text)
+
+
+def statement(module, name):
+    """The file that defines a name, the statement that does, and its whole documentation."""
     file = file_of(module)
     body = ast.parse(file.read_text("utf-8")).body
     for node, after in itertools.zip_longest(body, body[1:]):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            return file, documentation(node)
+            return file, node, ast.get_docstring(node)
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            return file, paragraph(after.value.value)  # a text below a constant says what it is
+            return file, node, after.value.value  # a text below a constant says what it is
         if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
             base = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
-            return definition(".".join([*base, node.module]), name)
+            return statement(".".join([*base, node.module]), name)
     raise LookupError(f"d2lhybrid.{module} does not define {name}")
+
+
+def signature(node):
+    """How what a statement defines is written where it is used, such as `unit_for(time: float)`."""
+    if isinstance(node, ast.Assign):
+        return ast.unparse(node.targets[0])
+    if isinstance(node, ast.FunctionDef):
+        result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+        return f"{node.name}({ast.unparse(node.args)}){result}"
+    for one in node.body:
+        if isinstance(one, ast.FunctionDef) and one.name == "__init__":
+            arguments = ast.unparse(one.args).removeprefix("self").removeprefix(", ")
+            return f"{node.name}({arguments})"
+    fields = [ast.unparse(one) for one in node.body if isinstance(one, ast.AnnAssign)]
+    return f"{node.name}({', '.join(fields)})" if fields else node.name
+
+
+def members(node):
+    """A class's public methods and properties: how each is written, and its documentation."""
+    for one in node.body if isinstance(node, ast.ClassDef) else []:
+        if isinstance(one, ast.FunctionDef) and not one.name.startswith("_"):
+            if "property" in " ".join(map(ast.unparse, one.decorator_list)):
+                written = one.name
+            else:
+                written = signature(one).replace("(self)", "()")
+                written = re.sub(r"\((?:self|cls), ", "(", written)
+            yield written, ast.get_docstring(one)
 
 
 def documentation(node):

@@ -23,12 +23,13 @@ def address(new):
     if not re.fullmatch(r"[A-Za-z0-9][\w-]{,38}/(?!\.\.?$)[\w.-]{1,100}(?<!\.git)", new, re.ASCII):
         sys.exit(f"The address is the OWNER/NAME of a GitHub repository, not {new!r}.")
     paths = files_with_address()
-    old = manifest.repository()
+    old, old_pages = manifest.repository(), manifest.pages_address()
     changes = {}
     for path in paths:
         try:
             text = path.read_bytes().decode()  # bytes: line ends stay as they are
             changed = re.sub(rf"(github(?:\.com)?)/{re.escape(old)}(?![\w-])", rf"\1/{new}", text)
+            changed = changed.replace(old_pages, manifest.pages_address(new))
             if path.suffix == ".ipynb":  # its first cell has changed, so its fingerprint does
                 mark, new_mark = (notebook.fingerprint(json.loads(t)) for t in (text, changed))
                 changed = changed.replace(mark, new_mark)
@@ -59,7 +60,7 @@ def contents():
 
 def with_contents(readme):
     """The text of a README with its table of notebooks as course.toml has it."""
-    rows = ["", "| | | | minutes |", "| --- | --- | --- | --- |"]
+    rows = ["", "| no. | notebook | path | minutes |", "| --- | --- | --- | --- |"]
     together = {"core": 0, "further": 0}
     for number, part in enumerate(manifest.course()["parts"]):
         rows.append(f"| | **Part {number}: {part['title']['en']}** | | |")

@@ -3,7 +3,17 @@
 import argparse
 import inspect
 
-from . import api, authoring, checking, environment, glossary, reading, teaching, translate
+from . import (
+    api,
+    authoring,
+    checking,
+    environment,
+    glossary,
+    reading,
+    site,
+    teaching,
+    translate,
+)
 
 
 def run_command(words, about):
@@ -37,6 +47,9 @@ def run_command(words, about):
     add("names", nargs="*")
     add("--fill", action="store_true", help="print what is not translated, with its marks")
     add("--accept", nargs="+", metavar="ID", default=(), help="these texts hold as they are")
+    add = command("site", site.site)
+    add("--open", action="store_true", dest="show", help="and show the first page")
+    add("--check", action="store_true", help="and test them, in Chromium too where it is there")
     add = command("refresh", authoring.refresh)
     add("notebooks", nargs="*")
     add("--busy", action="store_true", help="store outputs of a busy machine, too")

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,6 +39,28 @@ def set_up():
         if run(step, cwd=ROOT):
             sys.exit("That did not work; see above. Start this command again when it is mended.")
     done.write_bytes(made_from())
+
+
+def for_pages():
+    """The Python of the environment that makes the pages, beside the course's; it is made first."""
+    folder = VENV.with_name(f"{VENV.name}-site")
+    python, done = folder / VENV_PYTHON.relative_to(VENV), folder / "made-from"
+    requirements = (ROOT / "requirements-site.txt").read_bytes()
+    if not (done.is_file() and done.read_bytes() == requirements and python.exists()):
+        if folder.exists() and not done.exists():
+            sys.exit(f"{folder} is not the course's. Move it away, since it would be replaced.")
+        print("Setting up", folder, "- once; it takes about a minute.", flush=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        done.write_bytes(b"")  # marks the folder as the course's, and as not done
+        install = [python, *pip_install()[1:], "-r", "requirements-site.txt"]
+        for step in ([sys.executable, "-m", "venv", folder], install):
+            if run(step, cwd=ROOT):
+                sys.exit(
+                    "That did not work; see above. Start this command again when it is mended."
+                )
+        done.write_bytes(requirements)
+    return python
 
 
 def pip_install():

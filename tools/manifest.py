@@ -67,3 +67,9 @@ def repository():
     """The OWNER/NAME that pyproject.toml names."""
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     return re.search(r'Repository = "https://github\.com/(.+)"', project).group(1)
+
+
+def pages_address(of=None):
+    """Where GitHub shows the pages of a repository OWNER/NAME; by default of the course's own."""
+    owner, name = (of or repository()).split("/")
+    return f"https://{owner}.github.io/{name}/"

@@ -28,6 +28,7 @@ def test_one_command_changes_the_address_everywhere(copy, capsys):
         text = path.read_text(encoding="utf-8")
         assert f"/{old}" not in text or path.name == "course.py", path.name
         assert ("/ada/my-course.2" in text) == (f"changed {path.relative_to(copy)}\n" in said)
+    assert "(https://ada.github.io/my-course.2/)" in (copy / "README.md").read_text("utf-8")
     assert said.count("changed") >= 3 + len(list(copy.glob("notebooks/*")))
     assert '"https://github.com/ada/my-course.2"' in (copy / "pyproject.toml").read_text()
     load_course(copy).authoring.address(old)

@@ -1,0 +1,51 @@
+"""A page of the site as the tests read it."""
+
+import functools
+from html.parser import HTMLParser
+from urllib.parse import unquote, urldefrag
+
+from tools import manifest, site
+
+PAGES = sorted(path.relative_to(site.HTML).as_posix() for path in site.HTML.rglob("*.html"))
+LISTED = [name for name in PAGES if not name.endswith(("404.html", "search.html"))]
+NOTEBOOKS = [f"notebooks/{path.stem}.html" for path in manifest.notebooks()]
+
+
+class Page(HTMLParser):
+    """A page's text, that of its outputs, its tags (pairs of a name and attributes), its ids."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.name, self.tags, self.texts, self.outputs = name, [], [], []
+        self.divs = []  # those around the place that is read: whether each is an output
+        self.source = (site.HTML / name).read_text("utf-8")
+        self.feed(self.source)
+        self.text = "".join(self.texts)
+        self.ids = {value for _, found in self.tags if (value := found.get("id"))}
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag == "div":
+            self.divs.append("cell_output" in (dict(attrs).get("class") or "").split())
+
+    def handle_endtag(self, tag):
+        if tag == "div":
+            self.divs.pop()
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if any(self.divs):
+            self.outputs.append(data)
+
+    def all(self, tag, attribute):
+        return [found[attribute] for name, found in self.tags if name == tag and attribute in found]
+
+    def target(self, link):
+        """The file that a link of the page leads to, and what it names there."""
+        path, anchor = urldefrag(link)
+        path = path.partition("?")[0]
+        path = (site.HTML / self.name).parent / unquote(path) if path else site.HTML / self.name
+        return path.resolve(), unquote(anchor)
+
+
+page = functools.cache(Page)

@@ -1,0 +1,191 @@
+"""The pages as a visitor sees them. `python3 course.py site --check` runs this.
+
+It needs a Chromium, such as Debian's. With D2LHYBRID_ALL_PAGES=1 it looks at every page for what
+keeps people out, which takes minutes, and not only at some.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import sync_playwright
+from reader import PAGES
+
+from tools.site import HTML, ROOT
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+# Without these Chromium asks Google's servers at each start.
+QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+QUIET += ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+SOME = ["index.html", "results.html", "404.html", "notebooks/06_measuring_honestly.html"]
+LOOKS = [(1300, "light"), (390, "dark"), (1300, "dark"), (390, "light")]
+ALL = os.environ.get("D2LHYBRID_ALL_PAGES")
+
+
+def missing(what):
+    """Skip a test, but not where nothing may be missing."""
+    (pytest.fail if os.environ.get("D2LHYBRID_NO_SKIPS") else pytest.skip)(what)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not CHROMIUM:
+        missing("needs Chromium")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """A function that opens a page of given width and colours."""
+    contexts = []
+
+    def visit(address, width=1300, colours="light"):
+        size = {"width": width, "height": 900}
+        contexts.append(browser.new_context(viewport=size, color_scheme=colours))
+        page = contexts[-1].new_page()
+        page.asked, page.faults = [], []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("pageerror", lambda error: page.faults.append(error))
+        page.goto(address)
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def base():
+    """From "file" or "server" to the address of the site there."""
+
+    class Silent(SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=HTML)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield {
+            "file": HTML.as_uri() + "/",
+            "server": f"http://127.0.0.1:{server.server_port}/",
+        }
+        server.shutdown()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_asks_no_other_address_and_fits_a_phone(visit, base, name):
+    page = visit(base["file"] + name, width=390)
+    assert len(page.asked) > 3 or name == "404.html"
+    assert [one for one in page.asked if not one.startswith((base["file"], "data:"))] == []
+    assert page.faults == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_served_page_asks_only_its_server(visit, base):
+    page = visit(base["server"] + "notebooks/02_symbolic_programs.html")
+    assert len(page.asked) > 5
+    assert [one for one in page.asked if not one.startswith(base["server"])] == []
+
+
+@pytest.fixture(scope="module")
+def axe():
+    """The text of axe-core, which finds what keeps people out."""
+    if not AXE.exists():
+        if not shutil.which("npm"):
+            missing("needs npm")
+        command = ["npm", "install", "--no-save", "--no-package-lock", "axe-core@4.14.1"]
+        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    return AXE.read_text("utf-8")
+
+
+@pytest.mark.parametrize(("width", "colours"), LOOKS if ALL else LOOKS[:2])
+@pytest.mark.parametrize("name", PAGES if ALL else SOME)
+def test_nothing_on_a_page_keeps_people_out(visit, base, axe, name, width, colours):
+    page = visit(base["file"] + name, width, colours)
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert len(found["passes"]) > 5
+    places = [(one["id"], node["html"]) for one in found["violations"] for node in one["nodes"]]
+    assert places == []
+
+
+SEARCHES = {
+    "guard": "GLOSSARY.html",
+    "relu": "notebooks/12_write_your_own_hybridizer.html",
+    "constant folding": "GLOSSARY.html",
+    "TorchScript": "notebooks/05_torchscript.html",
+    "stopwatch": "notebooks/06_measuring_honestly.html",
+    "AMD EPYC": "results.html",
+    "plot_roofline": "API.html",
+    "bytecode": "notebooks/01_imperative_programs.html",
+    "all-reduce": "notebooks/25_rings.html",
+    "Windows": "INSTALL.html",
+}
+
+
+@pytest.mark.parametrize("words", SEARCHES)
+def test_a_search_finds_the_page(visit, base, words):
+    page = visit(f"{base['file']}search.html?q={quote(words)}")
+    page.wait_for_selector("#search-results ul.search li a")
+    page.wait_for_function(
+        "!/Searching/.test(document.querySelector('#search-results h2').textContent)"
+    )
+    links = page.eval_on_selector_all("#search-results li a", "all => all.map(one => one.href)")
+    pages = [re.sub("[#?].*", "", link).removeprefix(base["file"]) for link in links]
+    assert SEARCHES[words] in pages[:8]
+
+
+def test_the_field_in_the_sidebar_searches(visit, base):
+    page = visit(base["server"] + "index.html")
+    page.click(".search-button-field")
+    page.keyboard.type("guard")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=guard*")
+    assert page.faults == []
+
+
+def test_a_solution_opens_by_the_keyboard(visit, base):
+    page = visit(base["file"] + "notebooks/01_imperative_programs.html")
+    solution = page.locator("details.solution").first
+    assert not solution.locator("pre").first.is_visible()
+    solution.locator("summary").press("Enter")
+    assert solution.locator("pre").first.is_visible()
+
+
+def test_the_colours_follow_the_system_and_the_button(visit, base):
+    page = visit(base["file"] + "index.html", colours="dark")
+    shade = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(shade)
+    page.click(".theme-switch-button")
+    page.click(".theme-change-button[data-mode=light]")
+    assert (dark, page.evaluate(shade)) == ("rgb(18, 18, 18)", "rgb(255, 255, 255)")
+
+
+def test_what_is_printed_in_the_dark_is_dark_on_white(visit, base):
+    page = visit(base["file"] + "notebooks/06_measuring_honestly.html", colours="dark")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.evaluate(
+        "addEventListener('beforeprint', () => { shown = document.documentElement.dataset.theme; })"
+    )
+    assert page.pdf()
+    assert page.evaluate("shown") == "light"
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_the_button_saves_the_notebook(visit, base):
+    page = visit(base["server"] + "notebooks/01_imperative_programs.html")
+    page.click(".dropdown-download-buttons button")
+    with page.expect_download(timeout=10_000) as saved:
+        page.click(".btn-download-source-button")
+    notebook = ROOT / "notebooks" / "01_imperative_programs.ipynb"
+    assert saved.value.suggested_filename == notebook.name
+    assert saved.value.path().read_bytes() == notebook.read_bytes()

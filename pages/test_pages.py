@@ -1,0 +1,161 @@
+"""The pages are whole, and agree with the notebooks. `python3 course.py site --check` runs this."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from html import unescape
+
+import pytest
+from reader import LISTED, NOTEBOOKS, PAGES, page
+
+from tools import manifest, notebook, site
+from tools.colab import FIRST_CELL
+
+
+def stored(name):
+    """The notebook of a page, as the repository has it."""
+    return json.loads((site.ROOT / name).with_suffix(".ipynb").read_text("utf-8"))
+
+
+def outputs(name):
+    return [output for cell in stored(name)["cells"] for output in cell.get("outputs", [])]
+
+
+def squeezed(text):
+    return "".join(text.split())
+
+
+def test_every_source_has_its_page():
+    assert len(NOTEBOOKS) == 27
+    others = {f"{name}.html" for name in ("index", "answer", "INSTALL", "COMPARE", "GLOSSARY")}
+    others |= {"results.html", "API.html", "TEACHING.html", "search.html", "404.html"}
+    assert {*PAGES} == {*NOTEBOOKS, *others}
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_each_output_stands_on_the_page_as_it_is_stored(name):
+    wanted = []
+    for output in outputs(name):
+        data = output.get("data", {})
+        if "text/html" in data:
+            wanted.append(unescape(re.sub("<[^>]*>", "", "".join(data["text/html"]))))
+        elif "image/png" not in data:
+            wanted.append("".join(output.get("text", data.get("text/plain", []))))
+    assert squeezed("".join(page(name).outputs)) == squeezed("".join(wanted))
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_each_picture_says_what_it_shows(name):
+    wanted = [
+        output["metadata"]["image/png"]["alt"]
+        for output in outputs(name)
+        if "image/png" in output.get("data", {}) and "image/svg+xml" not in output["data"]
+    ]
+    pictures = [found for tag, found in page(name).tags if tag == "img"]
+    shown = [found["alt"] for found in pictures if "_images" in found["src"]]
+    assert shown == wanted
+    drawings = ["image/svg+xml" in output.get("data", {}) for output in outputs(name)]
+    assert page(name).all("svg", "role").count("img") == sum(drawings)
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_page_leaves_out_what_only_the_file_needs_and_the_download_does_not(name):
+    first = FIRST_CELL.splitlines()[-1]
+    assert first not in page(name).text
+    assert "colab-badge" not in page(name).source
+    download = site.HTML / "_sources" / f"{name.removesuffix('.html')}.ipynb"
+    assert download.read_bytes() == (site.ROOT / name).with_suffix(".ipynb").read_bytes()
+    assert any(page(name).target(link)[0] == download for link in page(name).all("a", "href"))
+    colab = f"https://colab.research.google.com/github/{manifest.repository()}/blob/main/"
+    assert f"{colab}{name.removesuffix('.html')}.ipynb" in page(name).all("a", "href")
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_each_solution_is_folded(name):
+    texts = "\n".join(map(notebook.source, stored(name)["cells"]))
+    solutions = len(re.findall(r"(?m)^### Solution \d", texts))
+    folded = [found for tag, found in page(name).tags if tag == "details"]
+    folded = [found for found in folded if found.get("class") == "solution"]
+    assert len(folded) == solutions >= 2
+    assert not any("open" in found for found in folded)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_loads_nothing_from_elsewhere(name):
+    loaded = [one for tag in ("img", "script", "iframe") for one in page(name).all(tag, "src")]
+    links = [found for tag, found in page(name).tags if tag == "link"]
+    loaded += [one["href"] for one in links if one["rel"] not in ("canonical", "alternate")]
+    assert loaded or name == "404.html"
+    assert [one for one in loaded if re.match(r"(\w+:)?//", one)] == []
+    for path in site.HTML.rglob("*.css"):
+        found = re.findall(
+            r"""(?:@import\s+|url\()['"]?((?:https?:)?//\S+)""", path.read_text("utf-8")
+        )
+        assert found == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_a_page_links_to_is_there(name):
+    checked = 0
+    links = [("a", "href"), ("link", "href"), ("img", "src"), ("script", "src")]
+    for link in [link for one in links for link in page(name).all(*one)]:
+        if re.match(r"\w+:", link) or link == "#":
+            continue
+        file, anchor = page(name).target(link)
+        assert file.is_file(), link
+        if anchor and file.suffix == ".html":
+            assert anchor in page(file.relative_to(site.HTML).as_posix()).ids, link
+        checked += 1
+    assert checked or name == "404.html"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_light_enough(name):
+    pictures = {page(name).target(link)[0] for link in page(name).all("img", "src")}
+    files = [site.HTML / name, *pictures]
+    assert sum(file.stat().st_size for file in files) < 1_500_000
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_page_tells_search_engines_and_previews_what_it_is(name):
+    tags = page(name).tags
+    metas = {m.get("name") or m.get("property"): m.get("content") for t, m in tags if t == "meta"}
+    assert len(metas["description"]) > 20
+    assert metas["og:description"] == metas["description"]
+    assert metas["og:title"]
+    assert metas["og:url"] == f"{manifest.pages_address()}{name}"
+    image = metas["og:image"].removeprefix(manifest.pages_address())
+    assert (site.HTML / image).is_file()
+    links = {found["rel"]: found["href"] for tag, found in tags if tag == "link"}
+    assert links["canonical"] == metas["og:url"]
+    assert page(name).target(links["icon"])[0].is_file()
+
+
+def test_no_two_notebooks_are_described_alike():
+    descriptions = [
+        found["content"]
+        for name in NOTEBOOKS
+        for tag, found in page(name).tags
+        if tag == "meta" and found.get("name") == "description"
+    ]
+    assert len({*descriptions}) == len(descriptions) == len(NOTEBOOKS)
+
+
+def test_the_sitemap_and_what_github_and_search_engines_look_for():
+    places = [one.text for one in ET.parse(site.HTML / "sitemap.xml").iter() if "loc" in one.tag]
+    names = [place.removeprefix(manifest.pages_address()) for place in places]
+    assert sorted(names) == LISTED
+    robots = (site.HTML / "robots.txt").read_text("utf-8")
+    assert f"Sitemap: {manifest.pages_address()}sitemap.xml" in robots
+    assert (site.HTML / ".nojekyll").exists()
+    assert page("404.html").all("a", "href") == [f"{manifest.pages_address()}index.html"]
+
+
+def test_the_answer_is_that_of_the_last_notebook_of_the_main_path():
+    text = notebook.source(
+        next(c for c in stored(NOTEBOOKS[17])["cells"] if c["id"] == "answer-01")
+    )
+    text = re.sub(r"\]\([^)]*\)", "", re.sub(r"(?m)^(##|-) ", "", text))
+    for paragraph in text.split("\n"):
+        words = squeezed(re.sub(r"[*`[]", "", paragraph))
+        assert words in squeezed(page("answer.html").text)

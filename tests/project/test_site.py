@@ -1,0 +1,238 @@
+"""The sources of the course's pages, before Sphinx reads them."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from checkout import load_course
+from notebook_rules import ROOT
+
+from tools import api, manifest, results, site, site_pages
+
+
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory):
+    """The folder of the English sources, which all tests here read."""
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setattr(site, "BUILD", tmp_path_factory.mktemp("site"))
+    site.headings.cache_clear()
+    site.stage("en")
+    yield site.sources("en")
+    monkeypatch.undo()
+    site.headings.cache_clear()
+
+
+def text_of(staged, page):
+    return (staged / f"{page}.md").read_text("utf-8")
+
+
+def test_the_sidebar_leads_to_every_page_in_the_order_of_the_course(staged):
+    index = text_of(staged, "index")
+    names = [f"notebooks/{entry['name']}" for entry in manifest.entries()]
+    said = site.words()["en"]
+    pages = [*said["before"], *names, *said["after"]]
+    places = [index.index(f" <{page}>\n") for page in pages]
+    assert places == sorted(places)
+    assert all(site.source_of(page, "en") for page in ["index", *pages])
+    for path in manifest.notebooks():  # what a reader downloads is the very file
+        assert (staged / "notebooks" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_the_first_page_is_readme_with_links_from_its_routes_and_no_badge(staged):
+    index, readme = text_of(staged, "index"), (ROOT / "README.md").read_text("utf-8")
+    assert "colab-badge" in readme
+    assert "colab-badge" not in index
+    assert "[Open notebook 01 in Colab](https://colab.research.google.com/github/" in index
+    assert "| an evening | [01](notebooks/01_imperative_programs.ipynb); [02](notebooks/" in index
+    figures = re.findall(r"(?m)^\| .+\d to [\d.]+ \|$", readme)
+    assert len(figures) == 5
+    assert [line for line in figures if line not in index] == []  # 12.9 is no notebook
+
+
+SECTIONS = [  # page, text, what becomes of it
+    ("index", "[a](COMPARE.md)", "[a](COMPARE.md)"),
+    ("index", "[a](README.md#try-it-now)", "[a](index.md#try-it-now)"),
+    ("index", "[a](results/some.json)", "[a](results.md)"),
+    ("index", "![a](img/rewriting.png)", "![a](img/rewriting.png)"),
+    ("index", "[a](LICENSE)", "[a](https://github.com/{repository}/blob/main/LICENSE)"),
+    ("index", "[a](https://a.org/b.md)", "[a](https://a.org/b.md)"),
+    ("index", "[a](no_such_file.md)", "[a](no_such_file.md)"),  # for Sphinx to report
+    ("notebooks/05_torchscript", "[a](06_a_b.ipynb#b)", "[a](06_a_b.ipynb#b)"),
+    (
+        "notebooks/05_torchscript",
+        "[a](06_measuring_honestly.ipynb#b)",
+        "[a](../notebooks/06_measuring_honestly.ipynb#b)",
+    ),
+    ("notebooks/05_torchscript", "[a](../GLOSSARY.md)", "[a](../GLOSSARY.md)"),
+    ("index", "*How sure?*", "[*How sure?*](<notebooks/06_measuring_honestly.ipynb#How-sure?>)"),
+    ("notebooks/06_measuring_honestly", "*How sure?*", "[*How sure?*](<#How-sure?>)"),
+    ("index", "*Does it help?*", "*Does it help?*"),  # several have it
+    (
+        "index",
+        "12, *Does it help?*",
+        "12, [*Does it help?*](<notebooks/12_write_your_own_hybridizer.ipynb#Does-it-help?>)",
+    ),
+    (
+        "index",
+        "02, *Step 4*",
+        "02, [*Step 4*](<notebooks/02_symbolic_programs.ipynb#Step-4:-drop-what-is-not-used>)",
+    ),
+    ("index", "**How sure?** and *nothing*", "**How sure?** and *nothing*"),
+]
+
+
+@pytest.mark.parametrize(("page", "text", "wanted"), SECTIONS)
+def test_links_lead_to_pages_sections_or_the_repository(staged, page, text, wanted):
+    wanted = wanted.format(repository=manifest.repository())
+    assert site.with_links(text, page, "en") == wanted
+
+
+def test_the_answer_is_the_notebooks_own(staged):
+    cells = json.loads((ROOT / "notebooks/17_side_by_side.ipynb").read_text("utf-8"))["cells"]
+    words = next("".join(cell["source"]) for cell in cells if cell["id"] == "answer-01")
+    answer = text_of(staged, "answer")
+    assert answer.startswith("# The answer\n")
+    assert words.replace("](", "](notebooks/")[1:] in answer
+    assert "[Side by side](notebooks/17_side_by_side.ipynb#The-answer)" in answer
+
+
+def test_the_results_are_all_there_the_newest_first(staged):
+    page = text_of(staged, "results")
+    files = sorted(results.RESULTS.glob("*.json"))
+    stored = [json.loads(path.read_text("utf-8")) for path in files]
+    heads = [line for line in page.splitlines() if line.startswith("## ")]
+    dates = sorted((one["machine"]["date"][:10] for one in stored), reverse=True)
+    assert [next(d for d in dates if d in head) for head in heads] == dates
+    for path, one in zip(files, stored, strict=True):
+        assert f"/blob/main/results/{path.name})" in page
+        for way in one["sizes"]["1"]:
+            assert f"| {way} | " in page
+    jax = json.loads((results.RESULTS / "epyc_avx512_4_cores_frameworks.json").read_text("utf-8"))
+    jax = jax["sizes"]["1"]["JAX, jit"]
+    row = site_pages.row(site.words()["en"], "JAX, jit", jax)
+    assert row[2:5] == ["12.9", "12.2 to 13.8", "faster"]  # as README has them
+    assert f"| {' | '.join(row)} |" in page
+
+
+def test_the_package_s_page_has_every_name_with_its_documentation_and_pictures(staged):
+    page = text_of(staged, "API")
+    names = [name for names in api.public_names().values() for name in names]
+    assert [line[5:-1] for line in page.splitlines() if line.startswith("### `")] == [
+        name for pairs in api.by_folder().values() for _, name in pairs
+    ]
+    for name in [name for name in names if name.startswith("plot_")]:
+        assert f"[![{name}](pictures/{name}.png)](#{name})" in page
+        assert (staged / f"pictures/{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert "`to_markdown() -> str`\n:   The table and its notes" in page
+    assert "\ncompare(candidates: dict[str,\n" in page
+    assert "Notebooks: [12](notebooks/12_write_your_own_hybridizer.ipynb)" in page
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("def f(a: int, *b) -> str: ...", "f(a: int, *b) -> str"),
+        ("class C:\n x: int = 3", "C(x: int = 3)"),
+        ("class C:\n def __init__(self, a): ...", "C(a)"),
+        ("class C(ValueError): ...", "C"),
+        ("A = 3", "A"),
+    ],
+)
+def test_a_name_is_written_as_it_is_used(source, written):
+    assert api.signature(api.ast.parse(source).body[0]) == written
+
+
+def test_another_language_is_a_matter_of_data(staged, monkeypatch):
+    words = {"en": site.words()["en"], "xx": {**site.words()["en"], "name": "X", "after": {}}}
+    words["xx"] |= {"before": {"COMPARE": ["Mine", "About mine."]}, "first": "Start"}
+    monkeypatch.setattr(site, "words", lambda: words)
+    origin = site.BUILD / "translations" / "xx"
+    (origin / "notebooks").mkdir(parents=True)
+    (origin / "README.md").write_text("# Kurs\n\n[a](COMPARE.md)\n")
+    (origin / "COMPARE.md").write_text("# Vergleich\n")
+    name = "01_imperative_programs"
+    (origin / f"notebooks/{name}.ipynb").write_text('{"cells": []}')
+    monkeypatch.setattr(site, "origin", lambda language: origin)
+    site.stage("xx")
+    index = (site.sources("xx") / "index.md").read_text("utf-8")
+    assert index.startswith("# Kurs\n")
+    assert ":caption: Start\n\nMine <COMPARE>\n" in index
+    assert f"<notebooks/{name}>" in index
+    assert "02_symbolic_programs" not in index
+    page = f"notebooks/{name}"
+    assert site.with_links("[a](../COMPARE.md)", page, "xx") == "[a](../COMPARE.md)"
+    english = '<a href="../../GLOSSARY.html#b" hreflang="en">a</a>'
+    assert site.with_links("[a](../GLOSSARY.md#b)", page, "xx") == english
+    assert site.about("COMPARE", "xx") == "About mine."
+
+
+def test_staging_needs_nothing_but_python(tmp_path):
+    code = (
+        "from pathlib import Path; from tools import site; "
+        f"site.BUILD = Path({str(tmp_path)!r}); site.stage('en')"
+    )
+    subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, check=True)
+    assert (tmp_path / "sources/en/index.md").is_file()
+
+
+def test_the_environment_of_the_pages_is_made_once_and_anew_for_new_requirements(copy, monkeypatch):
+    (copy / "requirements-site.txt").write_text("sphinx\n")
+    course, commands = load_course(copy), []
+
+    def call(command, cwd):
+        commands.append([*map(str, command[1:])])
+        if "venv" in command:
+            python = command[-1] / course.environment.VENV_PYTHON.relative_to(
+                course.environment.VENV
+            )
+            python.parent.mkdir(parents=True)
+            python.write_text("")
+        return 0
+
+    monkeypatch.setattr(course.environment.subprocess, "call", call)
+    python = course.environment.for_pages()
+    folder = copy / ".venv-site"
+    assert folder in python.parents
+    assert [command[1] for command in commands] == ["venv", "pip"]
+    assert commands[1][-2:] == ["-r", "requirements-site.txt"]
+    course.environment.for_pages()
+    assert len(commands) == 2
+    (copy / "requirements-site.txt").write_text("sphinx==9\n")
+    course.environment.for_pages()
+    assert len(commands) == 4
+    (folder / "made-from").unlink()
+    with pytest.raises(SystemExit, match=r"\.venv-site is not the course's"):
+        course.environment.for_pages()
+    assert folder.exists()
+
+
+def test_the_command_stages_builds_and_shows(copy, monkeypatch, capsys):
+    for name in ("pages", "img", "results"):
+        (copy / name).symlink_to(ROOT / name)
+    (copy / "d2lhybrid").symlink_to(ROOT / "d2lhybrid")
+    course, commands, shown = load_course(copy), [], []
+    monkeypatch.setattr(course.environment, "for_pages", lambda: "python")
+
+    def build(command, cwd):
+        commands.append([*map(str, command)])
+        command[-1].mkdir(parents=True)
+        (command[-1] / "a.css.map").write_text("")
+        return 0
+
+    monkeypatch.setattr(course.environment, "run", build)
+    monkeypatch.setattr(course.site.webbrowser, "open", shown.append)
+    course.main("site", "--open")
+    html = copy / "build" / "site" / "html"
+    (command,) = commands
+    assert command[:4] == ["python", "-m", "sphinx", "-W"]
+    assert command[-2:] == [str(copy / "build/site/sources/en"), str(html)]
+    assert shown == [(html / "index.html").as_uri()]
+    assert shown[0] in capsys.readouterr().out
+    assert {path.name for path in html.iterdir()} == {
+        *("sitemap.xml", "robots.txt", ".nojekyll", "404.html"),
+    }
+    monkeypatch.setattr(course.environment, "run", lambda command, cwd: 2)
+    assert course.main("site") == 1
+    assert len(shown) == 1
