@@ -16,6 +16,7 @@ import functools
 import hashlib
 import json
 import re
+from calendar import month_name
 from collections import Counter
 
 from . import manifest
@@ -26,6 +27,7 @@ DOCUMENTS = ("README", "TEACHING")
 MARK = re.compile(r"^<!-- (\S+) ([0-9a-f]{12}) -->\n", re.MULTILINE)
 GENERATED = re.compile(r"(?s)(<!-- python3 course\.py contents -->).*(<!-- end of contents -->)")
 HAN, STOPS = r"[\u3400-\u9fff]", "，。、：；？！）”》"
+MONTHS = month_name[1:]
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`|\$[^$\n]+\$", re.MULTILINE | re.DOTALL)
 
 
@@ -194,7 +196,7 @@ def faults(name, language):
 
 def differences(there, here, language):
     """What a text and its translation should share and do not, and slips of typesetting."""
-    english, other = shape(there), shape(here)
+    english, other = shape(there), shape(here.replace(f" --language {language}", ""))
     for kind in english:
         if english[kind] != other[kind]:
             yield f"{kind}: {shown(english[kind], other[kind])}"
@@ -222,6 +224,8 @@ def shape(text):
     targets = re.findall(r"\]\(([^)\s#]*)[^)\s]*\)", text)  # an anchor is translated
     text = re.sub(r"\]\([^)\s]+\)", "]", text)
     numbers = re.sub(r"(?m)^ *\d+\.", "", text)
+    for number, name in enumerate(MONTHS, 1):  # December 7 is 12月7日
+        numbers = re.sub(rf"{name}(?= \d)|(?<=\d ){name}", str(number), numbers)
     return {
         "headings": Counter(re.findall(r"(?m)^#+(?= )", text)),
         "lists": Counter(re.findall(r"(?m)^ *(?:[-*]|\d+\.)(?= )", text)),

@@ -59,6 +59,13 @@ def test_a_slip_is_found(right, slip, fault):
     assert any(fault in one for one in found), found
 
 
+def test_a_month_is_a_number_and_a_command_may_name_the_language():
+    english = "Seen on December 7, 2021, by `course.py read`; it may run."
+    chinese = "2021年12月7日用`course.py read --language zh`看到；它能运行。"
+    assert list(translate.differences(english, chinese, "zh")) == []
+    assert list(translate.differences(english, chinese.replace("12", "11"), "zh")) != []
+
+
 def test_a_fixed_line_is_that_of_course_toml():
     assert (
         list(translate.differences("## Summary\n\nIt runs.", "## 小结\n\n它能运行。", "zh")) == []
