@@ -18,6 +18,7 @@ notebook and the section; where a link opens only the notebook, look for that he
 This page is made by `python3 course.py glossary` from what the notebooks print in bold.
 """
 BOLD = re.compile(r"\*\*(.+?)\*\*")
+PARAGRAPHS = re.compile(r"\n\n(?:- )?|\n- ")  # each point of a list is one, too
 ASIDE = re.compile(r"\((?:[^()]|\([^()]*\))*[.!?]\)\s*")  # a sentence or two in brackets
 # A sentence that begins like this needs the one before it.
 POINTS_BACK = re.compile(r"(?:And |So )?(?:that|such|it|compilers call this)\b", re.IGNORECASE)
@@ -52,7 +53,7 @@ def definitions(notebook):
     for cell in notebook["cells"]:
         if cell["cell_type"] != "markdown":
             continue
-        for paragraph in "".join(cell["source"]).split("\n\n"):
+        for paragraph in PARAGRAPHS.split("".join(cell["source"])):
             heading = re.fullmatch(r"(#+) (.+)", paragraph)
             if heading:
                 section = heading.group(2) if len(heading.group(1)) > 1 else ""
@@ -79,8 +80,8 @@ def terms(paragraph):
 
 
 def is_term(bold):
-    """Whether words in bold are a term: three words at most, and not a whole sentence."""
-    return len(bold.split()) <= 3 and bold[-1] not in ".:!?"
+    """Whether words in bold are a term: four words at most, and not a whole sentence."""
+    return len(bold.split()) <= 4 and bold[-1] not in ".:!?"
 
 
 def anchor(heading):
