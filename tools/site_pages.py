@@ -65,7 +65,7 @@ def row(said, way, one):
         return [way, seconds(one["median"]), "", "", said["baseline"], "", "", ""]
     interval = f"{digits(one['low'])} to {digits(one['high'])}"
     pays = said["calls"].format(round(one["break_even"])) if one["break_even"] else ""
-    price = seconds(one["price"], 3)
+    price = seconds(one["price"], 3) if one["price"] is not None else ""
     measured = [seconds(one["median"]), figure(one), interval, one["verdict"]]
     return [way, *measured, price, pays, one["over"]]
 
