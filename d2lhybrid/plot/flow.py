@@ -124,9 +124,8 @@ def _draw_chains(flows):
             right = max(right, place[node][0] + boxes[node] / 2 + names[node])
     top, bottom = -16 if any(flows) else -26, y + 26
     ax.set(xlim=(-4, right + 4), ylim=(bottom, top))
-    ax.figure.set_size_inches(
-        (right + 14) / 72, (bottom - top + 6) / 72
-    )  # with matplotlib's margin
+    size = right + 14, bottom - top + 6  # with the margin that matplotlib leaves
+    ax.figure.set_size_inches(*[points / 72 for points in size])
     return ax
 
 
