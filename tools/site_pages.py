@@ -63,10 +63,11 @@ def row(said, way, one):
     """A row of a table of results: a way to run the network, and how it did."""
     if one["over"] == way:
         return [way, seconds(one["median"]), "", "", said["baseline"], "", "", ""]
-    interval = f"{digits(one['low'])} to {digits(one['high'])}"
+    interval = said["interval"].format(digits(one["low"]), digits(one["high"]))
     pays = said["calls"].format(round(one["break_even"])) if one["break_even"] else ""
-    price = seconds(one["price"], 3)
-    measured = [seconds(one["median"]), figure(one), interval, one["verdict"]]
+    price = "" if one["price"] is None else seconds(one["price"], 3)
+    verdict = said.get("verdicts", {}).get(one["verdict"], one["verdict"])
+    measured = [seconds(one["median"]), figure(one), interval, verdict]
     return [way, *measured, price, pays, one["over"]]
 
 

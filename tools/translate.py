@@ -180,9 +180,9 @@ def in_language(path, language):
 
 def document(name, language):
     """README or another document in a language, without marks and without what is generated."""
-    now, known = pieces(name), translated(name, language)
     if language == "en":
-        return "".join(now.values())
+        return written(ROOT / f"{name}.md")
+    now, known = pieces(name), translated(name, language)
     texts = [shown_for(text, known.get(i), language).strip() for i, text in now.items()]
     return on_colab("\n\n".join([*texts, ""]), language)
 
