@@ -117,10 +117,10 @@ def mark_english(app, doctree):
 
     A long text in italics is no word with emphasis, and looks like its neighbours.
     """
-    kinds = (nodes.title, nodes.paragraph, nodes.literal_block, nodes.image)
+    kinds = (nodes.title, nodes.paragraph, nodes.literal_block, nodes.image, nodes.emphasis)
     for node in doctree.findall(lambda node: "script" in said and isinstance(node, kinds)):
         text = node.get("alt", "") or node.astext()
-        if re.search("[A-Za-z]{2}", text) and not re.search(said["script"], text):
+        if re.search("[A-Za-z]", text) and not re.search(said["script"], text):
             node["classes"].append("language-en")
     for node in doctree.findall(nodes.emphasis):
         if len(node.astext()) > 30:
