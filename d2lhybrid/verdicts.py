@@ -1,6 +1,7 @@
 """The words of a verdict, and when each of them is said.
 
-    >>> judge(0.372, 0.438, min_effect=0.01, noise_floor=0.002)
+    >>> from math import log
+    >>> judge(log(1.45), log(1.55), min_effect=0.01, noise_floor=0.002)
     'faster'
 
 "As good as equal" is the answer of what statistics calls an equivalence test: that two things were

@@ -11,7 +11,9 @@
     3
 
 Explained in notebook 04; torch.fx has the same two classes, JAX calls them Jaxpr and JaxprEqn.
-A `Graph` prints one equation a line, can be drawn, and can be run.
+A `Graph` prints one equation a line, can be drawn, and can be run. Until you come to `passes` and
+`codegen`, you may skip what is for them: `fused`, `slot` and `size` of a node, and of a graph all
+from `readers` to `slot_sizes`, and `copies`.
 """
 
 from __future__ import annotations
@@ -79,9 +81,12 @@ class Node:
 
         [n, 256] gives (256, 0), and [256] gives (0, 256).
         """
-        if BATCH in self.shape:
-            return prod(self.shape[1:]), 0
-        return 0, prod(self.shape)
+        return size_of(self.shape)
+
+
+def size_of(shape):
+    """`Node.size` of a tensor of this shape."""
+    return (prod(shape[1:]), 0) if BATCH in shape else (0, prod(shape))
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,7 @@ class Graph:
         if values:
             raise TypeError(f"{self.name} has no number {', '.join(sorted(values))}")
         inputs = tuple(node for node in self.inputs if node not in constants)
+        # `rewrite` replaces nodes and leaves inputs alone: so what is fixed becomes a node first
         graph = replace(self, inputs=inputs, nodes=(*constants, *self.nodes))
         return graph.rewrite(lambda node, was: constants.get(was, node))
 

@@ -90,7 +90,8 @@ class Operation:
     sign: str = ""  # of an operation that is written with a sign
     # {0} is the address of the first operand, {n} rows of {k} numbers; {1} and so on are numbers,
     # or addresses of operands that each row needs as a whole; {out} is the address of the result,
-    # {n} rows of {m} numbers: `dots(n, 512, 256, x, weight, v2);`. `c` gets the operands left over.
+    # {n} rows of {m} numbers. `c` gets the operands left over. Filled for a linear layer and for
+    # layer_norm: `dots(n, 512, 256, x, weight, v2);`, `layer_norm(n, 256, 0.500000000f, x, v1);`.
     rows: str = ""
 
     @property
@@ -101,7 +102,8 @@ class Operation:
     def read_by_rows(self) -> int:
         """How many operands `rows` reads, the first ones.
 
-        `c` has one place for what `rows` computed, and one for each remaining operand.
+        `c` has one place for what `rows` computed, and one for each remaining operand. A linear
+        layer has 3 operands and 2 places: one of these is for the bias, so `rows` reads 3 - 1.
         """
         return len(self.operands) + 1 - self.c.count("{}") if self.rows else 0
 

@@ -97,8 +97,8 @@ def plan_memory(graph):
     for kernel in graph.kernels:
         stored = kernel[-1]
         if stored not in graph.outputs:  # an output goes into memory of its own
-            # before any is freed: a linear layer must not write where it still reads
-            # a free one, or else a new one: the slots are 0, 1, 2 ...
+            # The slot is chosen before this kernel's inputs free theirs: a linear layer must not
+            # write where it still reads. A free one, or else a new one: they are 0, 1, 2 ...
             slots[stored] = free.pop() if free else len(set(slots.values()))
         read = dict.fromkeys(source for node in kernel for source in node.inputs)
         free += [slots[node] for node in read if node in slots and last_kernel[node] is kernel]

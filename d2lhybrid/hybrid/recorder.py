@@ -40,11 +40,14 @@ class RecordingError(RuntimeError):
     """The program asks for something that a recording cannot hold."""
 
 
-def refusal(kind, text):
-    """An error to raise. The recorder keeps the first one, in case the program catches it."""
+def noted_error(kind, text):
+    """An error to raise. The recorder notes the first one, in case the program catches it.
+
+    Here `..._error` returns an error, and `refuse_change`, a verb, raises one.
+    """
     error, recorder = kind(text), RECORDER.get()
-    if recorder and not recorder.refusal:
-        recorder.refusal = error
+    if recorder and not recorder.first_error:
+        recorder.first_error = error
     return error
 
 
@@ -76,8 +79,8 @@ def record_nodes(function, inputs):
     recorder = Recorder(tensor_names(function))
     with recorder:
         result = function(*[Symbol(x, recorder) if isinstance(x, Node) else x for x in inputs])
-    if recorder.refusal:  # the program caught it and went on in another way
-        raise recorder.refusal
+    if recorder.first_error:  # the program caught it and went on in another way
+        raise recorder.first_error
     # not isinstance: that asks a symbol for its __class__, which is refused
     container = type(result) if issubclass(type(result), (tuple, list, dict)) else None
     if container not in (None, tuple, list) or (container and not result):
@@ -132,6 +135,10 @@ REVERSED = {"radd": "add", "rsub": "sub", "rmul": "mul", "rtruediv": "div"}
 OPTIONS = {"relu": ["inplace"], "silu": ["inplace"], "dropout": ["p", "training", "inplace"]}
 # Arguments with the values that change nothing.
 WITHOUT_EFFECT = {"alpha": 1, "rounding_mode": None, "out": None, "inplace": False, "bias": None}
+# Functions that look at a tensor's values. The recording would keep the answer as it is now.
+NUMBER = ["__int__", "__float__", "__index__", "__complex__", "item", "tolist"]
+READS_VALUES = {"__bool__", "__contains__", *NUMBER, "numpy", "__array__"}
+READS_VALUES |= {"is_nonzero", "equal", "allclose"}
 # torch's functions of these names; another library may have functions of the same names.
 KNOWN = {
     vars(home)[spelling]
@@ -154,7 +161,7 @@ class Recorder(TorchFunctionMode):
         self.nodes = []
         self.parameters = {}  # id of a tensor -> its node
         self.made = {}  # id -> tensor, for those that were computed during the recording
-        self.refusal = None  # the first error that was raised during the recording
+        self.first_error = None  # of the recording; the program may have caught it
 
     def __enter__(self):
         self.token = RECORDER.set(self)
@@ -170,15 +177,15 @@ class Recorder(TorchFunctionMode):
         operands = [*args, *kwargs.values()]
         if any(isinstance(operand, Symbol) for operand in operands):
             if function not in KNOWN:
-                raise unsupported(f"{function}" if name.strip("_") in OPERATIONS else name)
+                raise unsupported_error(f"{function}" if name.strip("_") in OPERATIONS else name)
             return self.add_call(name, args, kwargs)
         if name in READS_VALUES:
-            raise refused(
+            raise recording_error(
                 f"looks at the values of a tensor ({name}), and the recording would keep them as "
                 "they are now; compute with the tensor itself"
             )
         if kwargs.get("out") is not None:
-            raise changes_a_tensor("out=")
+            raise change_error("out=")
         result = function(*args, **kwargs)
         for made in result if isinstance(result, (tuple, list)) else [result]:
             if isinstance(made, torch.Tensor) and not any(made is operand for operand in operands):
@@ -186,18 +193,21 @@ class Recorder(TorchFunctionMode):
         return result
 
     def add_call(self, name, args, kwargs):
-        """Add what torch, or Python, calls `name`. Returns the symbol of its result."""
+        """Add what torch, or Python, calls `name`. Returns the symbol of its result.
+
+        `2 - x` arrives as `rsub(x, 2)`, and is added as `sub(2, x)`.
+        """
         op, order = name.strip("_"), 1
         if op in REVERSED:
             op, order = REVERSED[op], -1
         op = SYNONYMS.get(op, op)
         if op in LAYERS:
             if kwargs.pop("inplace", False):
-                raise changes_a_tensor(f"{op}_")
+                raise change_error(f"{op}_")
             try:
                 return LAYERS[op](self, *args, **kwargs)
             except UnsupportedOperation as error:
-                raise unsupported(str(error)) from None
+                raise unsupported_error(str(error)) from None
         operands = OPERATIONS[op].operands if op in OPERATIONS else ("input",)
         names = [*operands, *OPTIONS.get(op, [])]
         given = dict(zip(names, args, strict=False)) | kwargs
@@ -205,17 +215,18 @@ class Recorder(TorchFunctionMode):
             if key in given and given[key] is value:  # not ==: a tensor compares its elements
                 del given[key]
         if "inplace" in given:
-            raise changes_a_tensor(f"{op}_")
+            raise change_error(f"{op}_")
         if op == "dropout":
             if given.get("training", True) and given.get("p", 0.5) > 0:
-                raise unsupported("dropout in training", "; call .eval() on the network first")
+                advice = "; call .eval() on the network first"
+                raise unsupported_error("dropout in training", advice)
             return given["input"]
         if op not in OPERATIONS:
-            raise unsupported(op)
+            raise unsupported_error(op)
         values = [given.pop(name) for name in operands if name in given]
         missing = len(operands) - len(values)
         if given or len(args) > len(names) or missing > OPERATIONS[op].optional:
-            raise unsupported(f"{op} with {', '.join(given) or f'{len(args)} argument(s)'}")
+            raise unsupported_error(f"{op} with {', '.join(given) or f'{len(args)} argument(s)'}")
         return self.add(op, tuple(map(self.node_of, values[::order])))
 
     def compute(self, op, *values, over=None):
@@ -231,7 +242,7 @@ class Recorder(TorchFunctionMode):
         shapes = [node.shape for node in inputs if node.shape is not None]
         types = {node.dtype for node in inputs if node.shape is not None}
         if len(types) > 1:
-            raise unsupported(f"{op} of {' and '.join(sorted(map(str, types)))}")
+            raise unsupported_error(f"{op} of {' and '.join(sorted(map(str, types)))}")
         try:
             shape = OPERATIONS[op].shape(*shapes)
         except (TypeError, ValueError) as error:
@@ -245,18 +256,18 @@ class Recorder(TorchFunctionMode):
         """The node of an operand: a symbol has one, for a number or a tensor one is added."""
         if isinstance(value, Symbol):
             if value.recorder is not self:
-                raise refused("uses a symbol of another recording")
+                raise recording_error("uses a symbol of another recording")
             if value.node.op == "batch":
-                raise unsupported("the batch size as a number")
+                raise unsupported_error("the batch size as a number")
             return value.node
         if isinstance(value, Real):
             self.nodes.append(Node("constant", value=plain_number(value)))
             return self.nodes[-1]
         if not isinstance(value, torch.Tensor):
             kind = type(value).__name__
-            raise refused(f"computes with a {kind}; use numbers and tensors")
+            raise recording_error(f"computes with a {kind}; use numbers and tensors")
         if id(value) in self.made or value.grad_fn is not None:
-            raise refusal(
+            raise noted_error(
                 RecordingError,
                 f"a tensor was computed from other tensors alone, in {users_line()}; it would be "
                 "kept as it is now. Compute it from the inputs, or hold it in a parameter",
@@ -275,10 +286,6 @@ BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "d
 BINARY += ["and", "or", "xor", "lshift", "rshift"]
 UNARY = ["neg", "pos", "abs", "invert", "round"]
 COMPARISONS = [f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge")]
-NUMBER = ["__int__", "__float__", "__index__", "__complex__", "item", "tolist"]
-# Functions that look at a tensor's values. The recording would keep the answer as it is now.
-READS_VALUES = {"__bool__", "__contains__", *NUMBER, "numpy", "__array__"}
-READS_VALUES |= {"is_nonzero", "equal", "allclose"}
 IN_PLACE = {f"__i{name}__" for name in BINARY} | {"__setitem__", "__delitem__", "__set__"}
 RECORDED = {f"__{name}__" for name in [*BINARY, *[f"r{op}" for op in BINARY], *UNARY, "getitem"]}
 COPIES = ["__copy__", "__deepcopy__", "__reduce_ex__"]
@@ -311,13 +318,16 @@ def refusing(question, advice):
     """The method that refuses a question which only a value can answer."""
 
     def method(self, *others, **options):
-        raise refused(f"asks a symbol {question}; {advice}")
+        raise recording_error(f"asks a symbol {question}; {advice}")
 
     return method
 
 
 class Symbol:
-    """Stands for a value that is not there yet. Computing with it adds to the recording."""
+    """Stands for a value that is not there yet. Computing with it adds to the recording.
+
+    The methods of RECORDED, IN_PLACE and QUESTIONS, such as `_asked_to_hash`, are added below.
+    """
 
     # as torch.Tensor has it: NumPy's numbers then leave `number + symbol` to the symbol
     __array_priority__ = 1000
@@ -327,7 +337,7 @@ class Symbol:
 
     def __setattr__(self, name, value):
         if name not in ("node", "recorder"):
-            raise changes_a_tensor("__set__")  # such as `x.data = y`
+            raise change_error("__set__")  # such as `x.data = y`
         object.__setattr__(self, name, value)
 
     def __repr__(self):
@@ -335,7 +345,7 @@ class Symbol:
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
-        raise unsupported(function.__name__)  # the recorder did not find the symbol in it
+        raise unsupported_error(function.__name__)  # the recorder did not find the symbol in it
 
     def __getattr__(self, name):
         """A method of tensors, such as `x.relu()`."""
@@ -343,7 +353,7 @@ class Symbol:
             raise AttributeError(f"{self!r} has no attribute {name!r}")
         refuse_change(name)
         if SYNONYMS.get(name, name) not in {*OPERATIONS, *LAYERS}:
-            raise unsupported(name)
+            raise unsupported_error(name)
         return lambda *args, **kwargs: self.recorder.add_call(name, (self, *args), kwargs)
 
     @property
@@ -365,7 +375,7 @@ class Symbol:
     @property
     def __class__(self):
         """`isinstance` looks here. If this were Tensor, torch's C code would read it as one."""
-        raise refused(
+        raise recording_error(
             "asks a symbol of what type it is; it has a type of its own, so decide outside of the "
             "recording"
         )
@@ -385,24 +395,24 @@ for question, names in QUESTIONS.items():
 # Refusals -----------------------------------------------------------------------------------
 
 
-def refused(what):
-    return refusal(RecordingError, f"{users_line()} {what}")
+def recording_error(what):
+    return noted_error(RecordingError, f"{users_line()} {what}")
 
 
 def refuse_change(name):
     """RecordingError where a method's name says that it changes a tensor."""
     if name in IN_PLACE or (name.endswith("_") and not name.endswith("__")):
-        raise changes_a_tensor(name)
+        raise change_error(name)
 
 
-def changes_a_tensor(how):
-    return refused(
+def change_error(how):
+    return recording_error(
         f"changes a tensor in place ({how}), which a recording cannot hold; make a new one instead"
     )
 
 
-def unsupported(name, advice=""):
-    return refusal(
+def unsupported_error(name, advice=""):
+    return noted_error(
         UnsupportedOperation,
         f"{name} in {users_line()} is not supported{advice}; supported are {', '.join(OPERATIONS)}",
     )

@@ -15,6 +15,6 @@ sweeps        `sweep`: the same for several sizes, and where the faster one chan
 candidates    what is compared: a function, a recipe for one, many calls in one, a program
 agreement     do two candidates compute the same?
 measured_on   where it was measured
-processes     candidates in processes of their own: starting, asking and ending them
+processes     candidates in processes of their own: starts, asks and ends them through `children`
 worker        the other side: what runs in such a process
 """

@@ -13,6 +13,9 @@ the noise floor: smaller differences cannot be distinguished from chance here, n
 
 The rounds fill the whole time limit, and the answer is looked at once, at its end. To stop as soon
 as it looks clear would err more often: each look is another chance to see something by accident.
+
+From times to a verdict: `Launch.measure` adds rounds, `results.log_speedups` makes a ratio of each,
+`statistics.interval` encloses their median, and `Comparison._judged` asks `verdicts.judge`.
 Notebook 06 builds a small version. The usual tool for two separate runs is `pyperf compare_to`.
 """
 
@@ -115,9 +118,10 @@ def compare(
 
     def is_enough():
         i = len(done)
-        if i < launches:
+        if i < launches:  # a lack of time ends it early, the answer never does
             return took >= time_limit and i >= (min_launches or launches)
-        end = (perf_counter() - began) * (i + 1) / i
+        end = (perf_counter() - began) * (i + 1) / i  # if one more takes as long as the others
+        # all extra ones are made; one more takes too long; or none is needed, which is asked once
         return i >= launches + extra_launches or end > PATIENCE or (i == launches and is_narrow())
 
     def is_narrow():

@@ -1,7 +1,7 @@
 """All candidates of a comparison, started together: in this process, or each in its own.
 
     with Launch({"eager": net, "same": net}, (x,), device_clock, print, print) as launch:
-        launch.warm_up(first_calls=0, enough={})
+        launch.warm_up(first_calls=0, exactly={})
         launch.measure("eager", time_limit=1.0, min_rounds=10)
         launch.timings()["eager"].calls  # 11
 
@@ -51,12 +51,12 @@ class Launch(ExitStack):
         self.show, self.failed = show, failed
         self.runners, self.rounds, self.took = {}, None, 0.0
 
-    def warm_up(self, first_calls: int, enough: dict[str, int]) -> None:
+    def warm_up(self, first_calls: int, exactly: dict[str, int]) -> None:
         """Build each candidate and make its first calls, one candidate at a time.
 
         Processes start together, as the imports of a program are not timed; they are built in
         random order, as the first may find the machine in another state. Programs make at least
-        `first_calls` if there is time, or exactly as many as `enough` says.
+        `first_calls` if there is time, or just as many as `exactly` says.
         """
         programs = {k: c for k, c in self.candidates.items() if isinstance(c, Program)}
         block = started(programs, self.failed, self.args, first_calls, self.show)
@@ -74,7 +74,7 @@ class Launch(ExitStack):
         for label in sample([*own], len(own)):
             self.show(f"warming up {label}")
             with passed_to(self.failed):
-                own[label].warm_up(enough=enough.get(label))
+                own[label].warm_up(exactly=exactly.get(label))
                 ready[label] = own[label]
         self.runners = {label: ready[label] for label in self.candidates if label in ready}
 

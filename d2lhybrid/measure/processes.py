@@ -72,15 +72,15 @@ class ProgramRunner:
         """Wait until the program's top level has run."""
         self._answer(self._loading, "while its source was run")
 
-    def warm_up(self, share_cores: bool = True, enough: int | None = None) -> None:
-        """Build the candidate and make the first calls, `enough` or as many as usual.
+    def warm_up(self, share_cores: bool = True, exactly: int | None = None) -> None:
+        """Build the candidate and make the first calls, `exactly` so many or as usual.
 
         `share_cores`: whether all processes with a limit of threads keep to the same cores, as many
         as threads. That suits programs that take turns.
         """
         doing = "while it was built and first called"
         cores = self.program.threads if share_cores else None
-        vars(self).update(self._ask(doing, "build", self._args, self.first_calls, enough, cores))
+        vars(self).update(self._ask(doing, "build", self._args, self.first_calls, exactly, cores))
         self.waking = WAKING if self.machine["threads"] in (None, 1) else WAKING_THREADS
 
     def try_once(self) -> float:

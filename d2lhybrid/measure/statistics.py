@@ -13,6 +13,9 @@ Coins must not influence each other. Where a candidate's own speed changes slowl
 memory was moved or a governor wakes up, neighbouring rounds resemble each other, and a thousand
 of them may say as little as ten. `effective_size` finds out how many independent rounds they are
 worth, and the interval is as wide as if there were only so many.
+
+The values come from `results.log_speedups`, and `Comparison._judged`, in results.py, gives the
+interval to `verdicts.judge`.
 """
 
 from collections.abc import Sequence
@@ -55,10 +58,12 @@ def interval(values: Sequence[float], error: float = ERROR) -> Interval:
     ordered = sorted(values)
     n, worth = len(values), effective_size(values)
     if worth < n and worth < FEW:
-        # The whole range, without its farthest twentieths, and its own length on either side.
+        # So few show only a part of what the speed goes through, perhaps a single trend. So we
+        # take the range, without its farthest twentieths, and its own length on either side: a
+        # guess, with which a difference that every round shows is not lost.
         low, high = ordered[n // 20], ordered[-1 - n // 20]
         return 2 * low - high, median(ordered), 2 * high - low
-    r = rank(worth, error) * n // worth
+    r = rank(worth, error) * n // worth  # of all n values, at the same share from either end
     if r == 0:
         return -inf, median(ordered), inf
     return ordered[r - 1], median(ordered), ordered[-r]
@@ -98,6 +103,8 @@ def _excess(values):
         squares = [(sums[i + b] - sums[i]) ** 2 for i in range(0, n - b + 1, step)]
         # The sum of all is 0 here: that makes sums of many scatter less, by the factor 1 - b/n.
         factor = fmean(squares) / (variance * b * (1 - b / n))
+        # A variance taken from m values errs by its own sqrt(2 / m), one standard deviation. Here
+        # m is n / b: so many of the sums do not overlap.
         if factor > 1 + NOTICED * sqrt(2 * b / n):
             worst = max(worst, factor)
         b *= 2

@@ -105,7 +105,7 @@ class Runner:
     `keep` makes of it: a later call may change it. The third, as TorchScript compiles in it.
 
     `first_calls` asks for at least so many calls of warming up, in case there is time for them;
-    `enough` for exactly so many. `inputs` returns the arguments of one call, in place of `args`.
+    `exactly` for so many, no more. `inputs` returns the arguments of one call, in place of `args`.
     """
 
     single, memory = (), None  # a program's process is asked for them
@@ -118,7 +118,7 @@ class Runner:
         args: tuple,
         clock: Callable[[], float],
         first_calls: int = 0,
-        enough: int | None = None,
+        exactly: int | None = None,
         keep: Callable[[Any], Any] = lambda result: result,
         inputs: Callable[[], tuple] | None = None,
     ):
@@ -126,7 +126,7 @@ class Runner:
         built, self.build, before = self._built(candidate)
         many = isinstance(built, Repeated)
         self.function, self.inner_calls = (built.function, built.calls) if many else (built, 1)
-        self.warmup, self.results = self._warmed_up(first_calls, enough, keep)
+        self.warmup, self.results = self._warmed_up(first_calls, exactly, keep)
         self.fastest = min(self.warmup)
         # only now: torch.compile compiles in the first calls
         self.built_in = how_cold(self.function, before) if before else ""
@@ -144,16 +144,20 @@ class Runner:
             raise TypeError(f"the recipe of {self.label!r} built {built!r}, which is not callable")
         return built, took, before
 
-    def _warmed_up(self, first_calls, enough, keep):
+    def _warmed_up(self, first_calls, exactly, keep):
         """Call until the calls are alike: TorchScript watches two, and compiles in the third.
 
         Returns the seconds of these calls, and the results that are kept.
         """
         times, kept, took = [], [], 0.0
-        limits = [(enough or MIN_WARMUP, inf)]  # calls and seconds
-        if not enough:
+        limits = [(exactly or MIN_WARMUP, inf)]  # calls and seconds
+        if not exactly:
             limits += [(MAX_WARMUP, LONG_WARMUP), (first_calls, LONG_FIRST_CALLS)]
-        while any(len(times) < calls and took < seconds for calls, seconds in limits):
+
+        def is_one_more_due():
+            return any(len(times) < calls and took < seconds for calls, seconds in limits)
+
+        while is_one_more_due():
             time, result = self._one_call()
             times.append(time)
             took += time

@@ -89,7 +89,7 @@ class Worker(Responder):
         self.function = getattr(module, build)
         self.inputs = inputs and getattr(module, inputs)
 
-    def build(self, args, first_calls, enough, cores):
+    def build(self, args, first_calls, exactly, cores):
         """Build the candidate and warm it up; returns what the comparison wants to have of it."""
         args = decode(args)  # only now: it loads NumPy, and the program comes first
 
@@ -107,7 +107,7 @@ class Worker(Responder):
             (),
             device_clock,
             first_calls,
-            enough,
+            exactly,
             keep=packed,  # at once: a later call may change it
             inputs=self.inputs,
         )

@@ -45,8 +45,9 @@ def run_parallel(
     gradients, threads = torch.is_grad_enabled(), torch.get_num_threads()
 
     def set_up():
-        # A new thread would record gradients, whatever the caller does. And it learns how many
-        # threads it may use only when PyTorch asks, which a product of matrices by MKL does not.
+        # A new thread would record gradients, whatever the caller does. And it takes over the limit
+        # of threads only at a PyTorch call that asks for it; a product of matrices by MKL does not
+        # ask. So it is set here.
         torch.set_grad_enabled(gradients)
         torch.set_num_threads(threads)
 

@@ -32,7 +32,7 @@ def ring_steps(comm: Comm, x: torch.Tensor) -> Iterator[torch.Tensor]:
     In the first half each rank adds what it receives to its own, and in the second it copies it.
     """
     total = x.detach().flatten().clone()
-    chunks = total.tensor_split(comm.size)
+    chunks = total.tensor_split(comm.size)  # views: what is added to a chunk is added to total
     left, right = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
     yield total.view_as(x)
     for step in range(2 * (comm.size - 1)):

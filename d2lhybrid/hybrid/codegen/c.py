@@ -19,12 +19,11 @@ Explained in notebook 12; Inductor, the compiler behind torch.compile, writes C+
 
 import math
 from ctypes import c_float
-from dataclasses import replace
 
 import torch
 
 from ...toolchain import read_c_file
-from ..graph import Graph
+from ..graph import Graph, size_of
 from ..operations import BATCH, OPERATIONS, UnsupportedOperation, fill
 
 PRELUDE = read_c_file(__file__, "prelude.c")
@@ -98,7 +97,19 @@ def output_name(graph, node):
 
 
 def kernel_lines(graph, kernel):
-    """The loops that compute one stored value. What is fused into it becomes local variables."""
+    """The loops that compute one stored value. What is fused into it becomes local variables.
+
+        /* v2 = relu(linear(x, weight, bias)) */
+        dots(n, 512, 256, x, weight, v2);
+        for (ptrdiff_t i0 = 0; i0 < n; i0++) {
+            for (ptrdiff_t i1 = 0; i1 < 256; i1++) {
+                const float v1 = v2[i0 * 256 + i1] + bias[i1];
+                v2[i0 * 256 + i1] = relu(v1);
+            }
+        }
+
+    The line with `dots` is a `rows_statement`, which leaves its numbers in v2 for the loops.
+    """
     stored, depth = kernel[-1], len(kernel[-1].shape)
     out = f"{graph.names[stored]}[{index(stored.shape, depth)}]"
 
@@ -127,10 +138,9 @@ def kernel_lines(graph, kernel):
 
 def rows_statement(graph, node, stored):
     """The statement with which an operation that is not elementwise computes rows of `stored`."""
-    *sizes, m = node.shape
-    per_row, fixed = replace(node, shape=tuple(sizes)).size
     first, *others = [graph.names.get(source) or literal(source) for source in node.inputs]
-    n, k, out = amount(per_row, fixed), node.inputs[0].shape[-1], graph.names[stored]
+    n, m, k = amount(*size_of(node.shape[:-1])), node.shape[-1], node.inputs[0].shape[-1]
+    out = graph.names[stored]
     return OPERATIONS[node.op].rows.format(first, *others, n=n, k=k, m=m, out=out)
 
 
