@@ -8,7 +8,8 @@ from pathlib import Path
 from docutils import nodes
 from docutils.utils.math import latex2mathml
 
-sys.path[:0] = map(str, [Path(__file__).resolve().parents[1], Path(__file__).parent])
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from pairs import Pairs
 
 from tools import colab, manifest, notebook, site

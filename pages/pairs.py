@@ -1,12 +1,13 @@
 """How Chinese is searched: by pairs of characters, so that no dictionary is needed."""
 
+import itertools
 import re
 
 from sphinx.search import SearchLanguage
 
 
 class Pairs(SearchLanguage):
-    """A page is found by each character, each pair of neighbours, and each word in other letters."""
+    """A page is found by a character, by two neighbours, and by a word in other letters."""
 
     lang, language_name = "zh", "Chinese"
     # The same for what a visitor types; a single character only if nothing else is typed with it.
@@ -25,7 +26,7 @@ function splitQuery(query) {
         words = []
         for run in re.findall(r"[\u3400-\u9fff]+|[^\W\u3400-\u9fff]+", input.lower()):
             if re.match(r"[\u3400-\u9fff]", run):
-                words += [*run, *map("".join, zip(run, run[1:], strict=False))]
+                words += [*run, *map("".join, itertools.pairwise(run))]
             else:
                 words.append(run)
         return words

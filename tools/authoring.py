@@ -37,9 +37,14 @@ def address(new):
             sys.exit(f"{path} can't be read: {error}. Mend it first; nothing was changed.")
         if changed != text:
             changes[path] = changed
+    names = [*translate.DOCUMENTS, *(entry["name"] for entry in manifest.entries())]
+    texts = [(name, language) for language in translate.languages() for name in names]
+    stale = [translate.lacking(*one)[1] for one in texts]
     for path, text in changes.items():
         write(path, text.encode())
         print("changed", path.relative_to(ROOT))
+    for one, before in zip(texts, stale, strict=True):  # an address needs no new translation
+        translate.renew(*one, [i for i in translate.lacking(*one)[1] if i not in before])
 
 
 def files_with_address():

@@ -166,7 +166,7 @@ def with_links(text, page, language):
 def with_sections(line, page, root, language):
     """A line in which *The name of a section* of a notebook has become a link to it.
 
-    In Chinese it stands in quotation marks.
+    In Chinese it may stand in quotation marks.
 
     Of several with that name it is this page's, or that of the notebook named last before it.
     """
@@ -181,7 +181,8 @@ def with_sections(line, page, root, language):
         file = "" if place == page else f"{root}{place}.ipynb"
         return f"[{name[0]}](<{file}#{glossary.anchor(places[place])}>)"
 
-    return re.sub(r"(?<![*\w[])\*([^*\s][^*]*)\*(?![*\w\]])|(?<!\[)“([^“”]+)”", lead, line)
+    name = r"(?<![*\w[])\*([^*\s][^*]*)\*(?![*\w\]])|(?<!\[)“([^“”]+)”"
+    return re.sub(name, lead, line, flags=re.ASCII)
 
 
 @functools.cache

@@ -39,13 +39,13 @@ def results(folder, said):
     stored = {path: json.loads(path.read_text("utf-8")) for path in ROOT.glob("results/*.json")}
     for path in sorted(stored, key=lambda path: stored[path]["machine"]["date"], reverse=True):
         machine, sizes = stored[path]["machine"], stored[path]["sizes"]
-        about = said["machine"].format(**machine)
         parts.append(
             f"## {machine['processor']}, {machine['date'][:10]} ({path.stem.replace('_', ' ')})"
         )
         versions = ", ".join(f"{name} {one}" for name, one in machine["versions"].items())
         address = f"https://github.com/{manifest.repository()}/blob/main/results/{path.name}"
-        parts.append(f"{about}; {versions}. [{path.name}]({address})")
+        about = said["machine"].format(**{**machine, "versions": versions})
+        parts.append(f"{about} [{path.name}]({address})")
         for size in [size for size in sizes if size in ("1", "64")]:
             parts.append(f"### {said['rows'].format(size)}")
             rows = [said["columns"], *(row(said, *one) for one in sizes[size].items())]

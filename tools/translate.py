@@ -7,7 +7,8 @@ which it was made:
     <!-- 02-17 9c1e55d07ab4 -->
 
 A notebook in another language is built and never edited: its code and its outputs are those of the
-English one. The documents in the root, such as README.zh.md, hold their own marks, one for each section.
+English one. The documents in the root, such as README.zh.md, hold their own marks, one for each
+section.
 """
 
 import copy
@@ -20,7 +21,7 @@ from calendar import month_name
 from collections import Counter
 
 from . import manifest
-from .files import NOTEBOOKS, ROOT, TRANSLATIONS
+from .files import NOTEBOOKS, ROOT, TRANSLATIONS, write
 from .notebook import agreed_metadata, source, without_badge
 
 DOCUMENTS = ("README", "INSTALL", "COMPARE", "TEACHING")
@@ -148,10 +149,12 @@ def renew(name, language, ids):
     now, path = pieces(name), file_of(name, language)
 
     def renewed(match):
-        return f"{mark(match[1], now[match[1]])}\n" if match[1] in ids else match[0]
+        return mark(match[1], now[match[1]]) if match[1] in ids else match[0]
 
     if ids:
-        path.write_text(MARK.sub(renewed, path.read_text("utf-8")), "utf-8")
+        text = path.read_bytes().decode()  # bytes: line ends stay as they are
+        text = re.sub(r"(?m)^<!-- (\S+) [0-9a-f]{12} -->", renewed, text)
+        write(path, text.encode())
 
 
 # The notebook in another language -----------------------------------------------------------

@@ -60,7 +60,7 @@ def test_the_glossary_is_made_from_the_notebooks():
         ("**1. Find the bug.** It runs.", []),
         ("The question is **what they depend on**.", []),
         ("一。这称为**守卫**（guard）。二。", [("守卫（guard）", "一。这称为*守卫*（guard）。")]),
-        ("（为什么？）**XLA**是编译器。它快（A. B等人）。三。", [("XLA", "*XLA*是编译器。它快（A. B等人）。")]),
+        ("（为什么？）**XLA**编译。它快（A. B）。三。", [("XLA", "*XLA*编译。它快（A. B）。")]),
         ("**它们取决于什么**。**文件**：一。**编译省下的，是Python**", []),
     ],
 )
