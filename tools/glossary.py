@@ -17,6 +17,7 @@ notebook and the section; where a link opens only the notebook, look for that he
 This page is made by `python3 course.py glossary` from what the notebooks print in bold.
 """
 BOLD = re.compile(r"\*\*(.+?)\*\*")
+PARAGRAPHS = re.compile(r"\n\n(?:- )?|\n- ")  # each point of a list is one, too
 # In Chinese the English term follows in brackets, or else no colon, and no stop unless it is Latin.
 TERM = re.compile(r"\*\*(.+?)\*\*(?:(（[A-Za-z][^）]*）)|(?![。：])|(?<=[a-z]\*\*)(?!：))")
 ASIDE = re.compile(r"\((?:[^()]|\([^()]*\))*[.!?]\)\s*|（[^（）]*[。！？]）")  # whole sentences
@@ -64,7 +65,7 @@ def definitions(notebook):
     for cell in notebook["cells"]:
         if cell["cell_type"] != "markdown":
             continue
-        for paragraph in "".join(cell["source"]).split("\n\n"):
+        for paragraph in PARAGRAPHS.split("".join(cell["source"])):
             heading = re.fullmatch(r"(#+) (.+)", paragraph)
             if heading:
                 section = heading.group(2) if len(heading.group(1)) > 1 else ""
@@ -92,8 +93,8 @@ def terms(paragraph):
 
 
 def is_term(bold):
-    """Whether words in bold are a term: three words at most, and not a whole sentence."""
-    return len(bold.split()) <= 3 and bold[-1] not in ".:!?" and not set("，；") & set(bold)
+    """Whether words in bold are a term: four words at most, and not a whole sentence."""
+    return len(bold.split()) <= 4 and bold[-1] not in ".:!?" and not set("，；") & set(bold)
 
 
 def anchor(heading):

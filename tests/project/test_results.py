@@ -12,7 +12,7 @@ FILES = sorted(RESULTS.glob("*.json"))
 README = (ROOT / "README.md").read_text("utf-8")
 VERDICTS = {"faster", "slower", "as good as equal", "no clear difference"}
 ROWS = {  # README's words -> the way in the results
-    "JAX, `jit`": "JAX, jit",
+    "JAX, `jit`, with `jax.nn.relu`": "JAX, jit",
     "the compiler that you write in notebook 12": "our compiler, hybridize",
     "PyTorch, TorchScript": "PyTorch, TorchScript",
     "PyTorch, `torch.compile`": "PyTorch, torch.compile",

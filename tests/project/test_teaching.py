@@ -58,7 +58,8 @@ def test_the_glossary_is_made_from_the_notebooks():
         ("**Needs:** Python. **About 20 minutes.**", []),
         ("**1.** How many?", []),
         ("**1. Find the bug.** It runs.", []),
-        ("The question is **what they depend on**.", []),
+        ("Both are **as good as equal**.", [("as good as equal", "Both are *as good as equal*.")]),
+        ("The question is **what all of them need**.", []),
         ("一。这称为**守卫**（guard）。二。", [("守卫（guard）", "一。这称为*守卫*（guard）。")]),
         ("（为什么？）**XLA**编译。它快（A. B）。三。", [("XLA", "*XLA*编译。它快（A. B）。")]),
         ("**它们取决于什么**。**文件**：一。**编译省下的，是Python**", []),
@@ -79,6 +80,13 @@ def test_the_glossary_takes_its_terms_from_the_sections():
     cells = [{"cell_type": "markdown", "source": text} for text in texts]
     cells.insert(2, {"cell_type": "code", "source": "2 **x** 3"})
     assert list(glossary.definitions({"cells": cells})) == [("First", "one", "A *one*.")]
+
+
+def test_a_point_of_a_list_explains_a_term_without_its_neighbours():
+    text = "## First\n\nTwo:\n\n- One. A **bias** is one.\n- It comes next.\n- **c** is last."
+    cells = [{"cell_type": "markdown", "source": text}]
+    found = [("First", "bias", "A *bias* is one."), ("First", "c", "*c* is last.")]
+    assert list(glossary.definitions({"cells": cells})) == found
 
 
 def test_links_of_the_glossary_lead_to_headings():
