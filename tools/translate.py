@@ -27,7 +27,8 @@ from .notebook import agreed_metadata, source, without_badge
 DOCUMENTS = ("README", "INSTALL", "COMPARE", "TEACHING")
 MARK = re.compile(r"^<!-- (\S+) ([0-9a-f]{12}) -->\n", re.MULTILINE)
 GENERATED = re.compile(r"(?s)(<!-- python3 course\.py contents -->).*(<!-- end of contents -->)")
-SWITCH = re.compile(r"(?m)^\[\S+\]\(README(?:\.\w+)?\.md\)\n\n")  # README's link to the others
+# README's links to the same in other languages.
+SWITCH = re.compile(r"(?m)^(?:\[[^]\n]+\]\(README(?:\.\w+)?\.md\)[ ·]*)+\n\n")
 HAN, STOPS = r"[\u3400-\u9fff]", "，。、：；？！）”》"
 MONTHS = month_name[1:]
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`|\$[^$\n]+\$", re.MULTILINE | re.DOTALL)
