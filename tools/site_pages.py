@@ -65,7 +65,7 @@ def row(said, way, one):
         return [way, seconds(one["median"]), "", "", said["baseline"], "", "", ""]
     interval = said["interval"].format(digits(one["low"]), digits(one["high"]))
     pays = said["calls"].format(round(one["break_even"])) if one["break_even"] else ""
-    price = "" if one["price"] is None else seconds(one["price"], 3)
+    price = seconds(one["price"], 3) if one["price"] is not None else ""
     verdict = said.get("verdicts", {}).get(one["verdict"], one["verdict"])
     measured = [seconds(one["median"]), figure(one), interval, verdict]
     return [way, *measured, price, pays, one["over"]]

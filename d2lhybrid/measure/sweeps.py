@@ -96,7 +96,7 @@ class Sweep(Answers):
         ]
         found = f"crossings: {'; '.join(crossings) or 'none'}"
         return [
-            "first the baseline's time a call, then speed-ups; ~ neither faster nor slower",
+            "first the baseline's time a call, then speed-ups; ~ not clearly faster or slower",
             found if self.complete else f"{found}; interrupted",
             *self.measured_on().splitlines(),
         ]

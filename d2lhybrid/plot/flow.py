@@ -5,7 +5,10 @@ from collections.abc import Callable
 
 import networkx
 from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch
+from matplotlib.path import Path
+from matplotlib.textpath import TextPath
 
 from ..text.dataflow import data_flow
 from .colours import BLUE, BLUE_BOX, GREY, ORANGE_BOX
@@ -15,6 +18,8 @@ BOX_OF = {  # a node's kind -> its box
     "input": dict(boxstyle="circle,pad=0.35", **ORANGE_BOX),
     "operation": dict(boxstyle="round,pad=0.4", **BLUE_BOX),
 }
+WIDEST = 360  # points: a row of a chain; on a telephone it is not made smaller
+BETWEEN, GAP = 58, 26  # points: from row to row, and between two boxes
 IN_ORDER = "from left to right, with an arrow from each to the next"
 Drawable = str | Callable | networkx.DiGraph
 
@@ -22,25 +27,16 @@ Drawable = str | Callable | networkx.DiGraph
 def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Axes:
     """Draw who feeds whom in a program, or in each program of a dict from titles, on one scale.
 
-    Time runs downwards. Inputs are round, operations square, each with the name that the program
-    gives to its value. A program is what `data_flow` reads or returns.
+    Time runs downwards. Where each program is a chain, as most networks are, it runs from left to
+    right instead, with a row for each layer. Inputs are round, operations square, each with the
+    name that the program gives to its value. A program is what `data_flow` reads or returns.
     """
     programs = programs if isinstance(programs, dict) else {"": programs}
     flows = {
         title: program if isinstance(program, networkx.DiGraph) else data_flow(program)
         for title, program in programs.items()
     }
-    places = [_places(flow) for flow in flows.values()]
-    widths = [max(x for x, _ in place.values()) + 2 for place in places]
-    depth = max(-y for place in places for _, y in place.values())
-    ax = new_axes(0.85 * sum(widths), 0.85 * (depth + 1.2))
-    left = 0
-    for (title, flow), place, width in zip(flows.items(), places, widths, strict=True):
-        _draw_flow(ax, flow, {node: (left + x, y) for node, (x, y) in place.items()})
-        ax.text(left + width / 2 - 1, 0.6, title, ha="center", **TITLE)
-        left += width
-    top = 1 if any(flows) else 0.5  # with room for titles, if there are any
-    ax.set(xlim=(-0.7, left - 0.9), ylim=(-depth - 0.5, top))
+    ax = (_draw_chains if all(map(_is_chain, flows.values())) else _draw_downwards)(flows)
     ax.axis("off")
     parts = [f"Data flow{title and ', ' + title}: {_described(f)}." for title, f in flows.items()]
     return with_alt(ax, " ".join(parts))
@@ -58,6 +54,31 @@ def _described(flow):
         if sources := [names[source] for source in flow.predecessors(node)]:
             parts.append(f"{joined(sources)} flow{'s' * (len(sources) == 1)} into {whole[node]}")
     return "; ".join(parts)
+
+
+def _is_chain(flow):
+    """Whether each value feeds the next, and nothing else."""
+    most = max(max(flow.in_degree(node), flow.out_degree(node)) for node in flow)
+    return most <= 1 and flow.number_of_edges() == len(flow) - 1
+
+
+def _draw_downwards(flows):
+    places = [_places(flow) for flow in flows.values()]
+    widths = [max(x for x, _ in place.values()) + 2 for place in places]
+    depth = max(-y for place in places for _, y in place.values())
+    ax = new_axes(0.85 * sum(widths), 0.85 * (depth + 1.2))
+    left = 0
+    for (title, flow), place, width in zip(flows.items(), places, widths, strict=True):
+        place = {node: (left + x, y) for node, (x, y) in place.items()}
+        for source, target in flow.edges:
+            _arrow(ax, place[source], place[target], shrinkA=15, shrinkB=15)
+        for node, data in flow.nodes(data=True):
+            _draw_node(ax, data, place[node], (16 + 4 * len(data["label"]), 0), va="center")
+        ax.text(left + width / 2 - 1, 0.6, title, ha="center", **TITLE)
+        left += width
+    top = 1 if any(flows) else 0.5  # with room for titles, if there are any
+    ax.set(xlim=(-0.7, left - 0.9), ylim=(-depth - 0.5, top))
+    return ax
 
 
 def _places(flow):
@@ -78,15 +99,69 @@ def _places(flow):
     return place
 
 
-def _draw_flow(ax, flow, place):
-    for source, target in flow.edges:
-        _arrow(ax, place[source], place[target], shrinkA=15, shrinkB=15)
-    for node, data in flow.nodes(data=True):
-        box = BOX_OF[data["kind"]]
-        ax.text(*place[node], data["label"], ha="center", va="center", fontsize=13, bbox=box)
-        beside_box = 16 + 4 * len(data["label"]), 0
-        look = dict(va="center", fontsize=13, fontstyle="italic", color=BLUE)
-        write(ax, data["name"], place[node], beside_box, **look)
+def _draw_chains(flows):
+    """One below the other, from left to right; all lengths are in points."""
+    ax = new_axes(1, 1)
+    y, right = -BETWEEN, 0
+    for title, flow in flows.items():
+        ax.text(0, y + BETWEEN, title, va="center", **TITLE)
+        right = max(right, _width(title, **TITLE))
+        labels = dict(flow.nodes(data="label"))
+        boxes = {node: _width(label) + 10 for node, label in labels.items()}
+        names = {node: _width(name) + 4 for node, name in flow.nodes(data="name")}
+        place = {}
+        y += 36 if title else 0
+        for row in _rows(labels, boxes, names):
+            y += BETWEEN
+            place |= {node: (x, y) for node, x in row.items()}
+        for one, next_one in flow.edges:
+            room = dict(shrinkA=boxes[one] / 2 + 2, shrinkB=boxes[next_one] / 2 + 2)
+            if place[one][1] < place[next_one][1]:
+                room = dict(shrinkA=15, shrinkB=15, connectionstyle=_turn)
+            _arrow(ax, place[one], place[next_one], **room)
+        for node, data in flow.nodes(data=True):
+            _draw_node(ax, data, place[node], (boxes[node] / 2 + 4, 2), va="bottom")
+            right = max(right, place[node][0] + boxes[node] / 2 + names[node])
+    top, bottom = -16 if any(flows) else -26, y + 26
+    ax.set(xlim=(-4, right + 4), ylim=(bottom, top))
+    size = right + 14, bottom - top + 6  # with the margin that matplotlib leaves
+    ax.figure.set_size_inches(*[points / 72 for points in size])
+    return ax
+
+
+def _rows(labels, boxes, names):
+    """Rows of a chain, each {node: x of its middle}; the first operation begins a row each time.
+
+    So a network has a row for each layer. A row that would be too wide goes on in the next.
+    """
+    first, *later = boxes
+    rows, left = [{first: boxes[first] / 2}], boxes[first] + names[first] + GAP
+    for node in later:
+        comes_again = labels[node] == labels[later[0]] and node != later[0]
+        if comes_again or left + boxes[node] > WIDEST:
+            rows.append({})
+            left = 0
+        rows[-1][node] = left + boxes[node] / 2
+        left += boxes[node] + names[node] + GAP
+    return rows
+
+
+def _turn(start, end, shrinkA, shrinkB, **_):
+    """The line of an arrow to the next row: down, back and down; matplotlib gives pixels."""
+    (x, y), (next_x, next_y) = start, end
+    middle = (y + next_y) / 2
+    return Path([(x, y - shrinkA), (x, middle), (next_x, middle), (next_x, next_y + shrinkB)])
+
+
+def _width(text, fontsize=13, fontweight="normal"):
+    properties = FontProperties(size=fontsize, weight=fontweight)
+    return TextPath((0, 0), text, prop=properties).get_extents().width if text else 0
+
+
+def _draw_node(ax, data, at, beside, va):
+    box = BOX_OF[data["kind"]]
+    ax.text(*at, data["label"], ha="center", va="center", fontsize=13, bbox=box)
+    write(ax, data["name"], at, beside, va=va, fontsize=13, fontstyle="italic", color=BLUE)
 
 
 def plot_stages(stages: dict[str, str]) -> Axes:

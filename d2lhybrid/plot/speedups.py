@@ -71,7 +71,7 @@ def plot_speedups(
 
     `speedups` maps each label but the baseline's to (speed-up, low, high, verdict), `low` 0 and
     `high` infinity where the interval has no bounds. A grey band reaches from 1 / `grey_zone` to
-    `grey_zone`: an interval that touches it is neither faster nor slower. `launches` maps each
+    `grey_zone`: an interval that touches it is not clearly faster or slower. `launches` maps each
     label to the (speed-up, low, high) of each launch, if there were several: thin bars below.
     """
     several = max(map(len, launches.values()), default=0)

@@ -35,11 +35,53 @@ def test_data_flow_has_every_value_every_name_and_every_arrow():
 
 
 def test_data_flow_can_be_read():
-    for program in ["print(1)", inline(evoke_()), evoke_(), FOLDED, SHARED]:
+    for program in [inline(evoke_()), evoke_(), FOLDED, SHARED]:
         ax = plot_data_flow(program)
         assert all(start[1] > end[1] for start, end in arrows(ax)), program  # what feeds is above
         assert overlapping(ax) == [], program
         assert cut_off(ax) == [], program
+
+
+def chain(*labels):
+    flow = networkx.DiGraph()
+    for node, label in enumerate(labels):
+        kind, name = ("operation", f"v{node}") if node else ("input", "")
+        flow.add_node(node, label=label, kind=kind, name=name)
+    networkx.add_path(flow, range(len(labels)))
+    return flow
+
+
+LAYERS = chain("input", "linear", "tanh", "linear", "tanh")
+LONG = chain("x", *[f"operation {step}" for step in range(9)])
+
+
+def test_a_chain_is_drawn_from_left_to_right_with_a_row_for_each_layer():
+    ax = plot_data_flow({"layers": LAYERS, "too long for a row": LONG})
+    first, again = place_of(ax, "linear"), place_of(ax, "linear", 1)
+    assert place_of(ax, "input")[1] == first[1] == place_of(ax, "tanh")[1]
+    assert place_of(ax, "input")[0] < first[0] < place_of(ax, "tanh")[0]
+    assert (place_of(ax, "tanh"), again) in arrows(ax)
+    assert [place_of(ax, label, 1)[1] for label in ("linear", "tanh")] == [again[1]] * 2
+    shown = ax.transData.transform
+    assert shown(again)[1] < shown(first)[1]
+    assert shown(place_of(ax, "too long for a row"))[1] < shown(again)[1]
+    assert shown(place_of(ax, "operation 8"))[1] < shown(place_of(ax, "operation 0"))[1]
+    assert ax.figure.get_size_inches()[0] * 72 < 390  # a telephone's width, so as it is
+    assert overlapping(ax) == []
+    assert cut_off(ax) == []
+
+
+def test_a_chain_can_be_read_where_it_is_short_and_where_a_box_is_too_wide_for_a_row():
+    for flow in ("print(1)", chain("input"), LAYERS, LONG, chain("input", "linear, " * 12, "tanh")):
+        ax = plot_data_flow(flow)
+        assert overlapping(ax) == []
+        assert cut_off(ax) == []
+
+
+def test_beside_another_program_a_chain_is_drawn_downwards():
+    ax = plot_data_flow({"chain": LAYERS, "sum": "e = 1 + 2"})
+    assert place_of(ax, "input")[0] == place_of(ax, "linear")[0]
+    assert place_of(ax, "input")[1] > place_of(ax, "linear")[1]
 
 
 def test_data_flow_tells_inputs_from_operations_by_shape():

@@ -131,7 +131,7 @@ def test_the_package_s_page_has_every_name_with_its_documentation_and_pictures(s
     for name in [name for name in names if name.startswith("plot_")]:
         assert f"[![{name}](pictures/{name}.png)](#{name})" in page
         assert (staged / f"pictures/{name}.png").read_bytes().startswith(b"\x89PNG")
-    assert "`timings`\n:   What was measured in the first launch" in page
+    assert "`to_dict() -> dict[str, Any]`\n:   All that was measured" in page
     assert "\ncompare(candidates: dict[str,\n" in page
     assert "Notebooks: [12](notebooks/12_write_your_own_hybridizer.ipynb)" in page
 
