@@ -8,7 +8,10 @@ from pathlib import Path
 from docutils import nodes
 from docutils.utils.math import latex2mathml
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from pairs import Pairs
+
 from tools import colab, manifest, notebook, site
 
 here = next(one for one in site.words() if tags.has(one))  # noqa: F821, of sphinx-build -t
@@ -35,7 +38,9 @@ html_math_renderer = "mathml"  # made here: MathJax would come from another addr
 html_theme = "sphinx_book_theme"
 html_theme_options = {
     "repository_url": f"https://github.com/{manifest.repository()}",
-    "repository_branch": "main",
+    # Colab opens the notebook that the page shows; only the English one is in the branch main.
+    "repository_branch": "main" if here == "en" else "gh-pages",
+    "path_to_docs": "" if here == "en" else f"{here}/_sources",
     "use_repository_button": True,
     "use_fullscreen_button": False,
     "launch_buttons": {"colab_url": "https://colab.research.google.com"},
@@ -53,7 +58,7 @@ def on_page(app, page, template, context, doctree):
     """What the templates need to know of a page."""
     others = [one for one in site.words() if one != here and site.source_of(page, one)]
     context["about"] = site.about(page, here)
-    context["first_address"] = manifest.pages_address()
+    context["first_address"], context["code"] = manifest.pages_address(), said["code"]
     context["others"] = {
         one: {
             **site.words()[one],
@@ -89,6 +94,8 @@ def show(output, cell):
         data["text/html"] = "".join(data.pop("image/svg+xml"))
     elif "text/html" in data:  # a table's first heading may be empty
         data["text/html"] = re.sub(r"<th[^>]*></th>", "<td></td>", "".join(data["text/html"]))
+        if here != "en":
+            data["text/html"] = f'<div lang="en">{data["text/html"]}</div>'
     elif "image/png" in data:  # MyST-NB looks for the alternative text in the cell's metadata
         alt = output["metadata"]["image/png"]["alt"]
         cell["metadata"]["mystnb"] = {"image": {"alt": alt}}
@@ -106,6 +113,21 @@ def fold(app, doctree):
                     part.append(nodes.raw("", "</details>", format="html"))
 
 
+def mark_english(app, doctree):
+    """What has none of a language's own letters is English, and says so: docutils makes it `lang`.
+
+    A long text in italics is no word with emphasis, and looks like its neighbours.
+    """
+    kinds = (nodes.title, nodes.paragraph, nodes.literal_block, nodes.image, nodes.emphasis)
+    for node in doctree.findall(lambda node: "script" in said and isinstance(node, kinds)):
+        text = node.get("alt", "") or node.astext()
+        if re.search("[A-Za-z]", text) and not re.search(said["script"], text):
+            node["classes"].append("language-en")
+    for node in doctree.findall(nodes.emphasis):
+        if len(node.astext()) > 30:
+            node["classes"].append("long")
+
+
 def mathml(translator, node):
     block = node.tagname == "math_block"
     translator.body.append(latex2mathml.tex2mathml(node.astext(), as_block=block))
@@ -115,5 +137,7 @@ def mathml(translator, node):
 def setup(app):
     app.connect("source-read", prepare)
     app.connect("doctree-read", fold)
+    app.connect("doctree-read", mark_english)
+    app.add_search_language(Pairs)
     app.connect("html-page-context", on_page)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))

@@ -8,7 +8,17 @@ from tools import manifest, site
 
 PAGES = sorted(path.relative_to(site.HTML).as_posix() for path in site.HTML.rglob("*.html"))
 LISTED = [name for name in PAGES if not name.endswith(("404.html", "search.html"))]
-NOTEBOOKS = [f"notebooks/{path.stem}.html" for path in manifest.notebooks()]
+NOTEBOOKS = [
+    f"{site.home(language)}notebooks/{path.stem}.html"
+    for language in site.words()
+    for path in manifest.notebooks()
+]
+
+
+def language_of(name):
+    """The language of a page, and its name without the folder of that language."""
+    first, _, rest = name.partition("/")
+    return (first, rest) if first in site.words() else ("en", name)
 
 
 class Page(HTMLParser):

@@ -15,8 +15,9 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import sync_playwright
-from reader import PAGES
+from reader import PAGES, language_of
 
+from tools import site
 from tools.site import HTML, ROOT
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -25,6 +26,7 @@ QUIET = ["--disable-background-networking", "--disable-component-update", "--dis
 QUIET += ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SOME = ["index.html", "results.html", "404.html", "notebooks/06_measuring_honestly.html"]
+SOME += ["zh/index.html", "zh/GLOSSARY.html", "zh/notebooks/12_write_your_own_hybridizer.html"]
 LOOKS = [(1300, "light"), (390, "dark"), (1300, "dark"), (390, "light")]
 ALL = os.environ.get("D2LHYBRID_ALL_PAGES")
 
@@ -129,15 +131,28 @@ SEARCHES = {
     "bytecode": "notebooks/01_imperative_programs.html",
     "all-reduce": "notebooks/25_rings.html",
     "Windows": "INSTALL.html",
+    "常量折叠": "zh/notebooks/02_symbolic_programs.html",
+    "计算图": "zh/notebooks/04_programs_as_graphs.html",
+    "图": "zh/notebooks/04_programs_as_graphs.html",
+    "守卫": "zh/notebooks/10_torch_compile.html",
+    "字节码": "zh/notebooks/01_imperative_programs.html",
+    "噪声基底": "zh/notebooks/06_measuring_honestly.html",
+    "图中断": "zh/notebooks/10_torch_compile.html",
+    "环": "zh/notebooks/25_rings.html",
+    "融合": "zh/notebooks/11_when_torch_compile_pays.html",
+    "参数服务器": "zh/notebooks/26_parameter_servers.html",
+    "追踪": "zh/notebooks/13_jax.html",
+    "算术强度": "zh/notebooks/21_a_product_step_by_step.html",
 }
 
 
 @pytest.mark.parametrize("words", SEARCHES)
 def test_a_search_finds_the_page(visit, base, words):
-    page = visit(f"{base['file']}search.html?q={quote(words)}")
+    home = site.home(language_of(SEARCHES[words])[0])
+    page = visit(f"{base['file']}{home}search.html?q={quote(words)}")
     page.wait_for_selector("#search-results ul.search li a")
     page.wait_for_function(
-        "!/Searching/.test(document.querySelector('#search-results h2').textContent)"
+        "!/Searching|正在搜索/.test(document.querySelector('#search-results h2').textContent)"
     )
     links = page.eval_on_selector_all("#search-results li a", "all => all.map(one => one.href)")
     pages = [re.sub("[#?].*", "", link).removeprefix(base["file"]) for link in links]

@@ -6,15 +6,16 @@ import xml.etree.ElementTree as ET
 from html import unescape
 
 import pytest
-from reader import LISTED, NOTEBOOKS, PAGES, page
+from reader import LISTED, NOTEBOOKS, PAGES, language_of, page
 
-from tools import manifest, notebook, site
+from tools import manifest, notebook, site, translate
 from tools.colab import FIRST_CELL
 
 
 def stored(name):
-    """The notebook of a page, as the repository has it."""
-    return json.loads((site.ROOT / name).with_suffix(".ipynb").read_text("utf-8"))
+    """The notebook of a page, as the repository has it, in the page's language."""
+    language, name = language_of(name)
+    return translate.in_language((site.ROOT / name).with_suffix(".ipynb"), language)
 
 
 def outputs(name):
@@ -26,10 +27,40 @@ def squeezed(text):
 
 
 def test_every_source_has_its_page():
-    assert len(NOTEBOOKS) == 27
-    others = {f"{name}.html" for name in ("index", "answer", "INSTALL", "COMPARE", "GLOSSARY")}
-    others |= {"results.html", "API.html", "TEACHING.html", "search.html", "404.html"}
-    assert {*PAGES} == {*NOTEBOOKS, *others}
+    assert len(NOTEBOOKS) == 2 * 27
+    others = ["index", "answer", "INSTALL", "COMPARE", "GLOSSARY", "results", "API", "TEACHING"]
+    others = {f"{home}{name}.html" for name in [*others, "search"] for home in ("", "zh/")}
+    assert {*PAGES} == {*NOTEBOOKS, *others, "404.html"}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_page_leads_to_the_same_page_in_the_other_language(name):
+    language, rest = language_of(name)
+    other = {"en": "zh", "zh": "en"}[language]
+    code = {one: said["code"] for one, said in site.words().items()}
+    tags, twin = page(name).tags, f"{site.home(other)}{rest}"
+    assert tags[0] == ("html", tags[0][1])
+    assert tags[0][1]["lang"] == code[language]
+    (switch,) = [one for tag, one in tags if tag == "a" and "language" in one.get("class", "")]
+    assert page(name).target(switch["href"])[0] == site.HTML / twin
+    assert switch["lang"] == switch["hreflang"] == code[other]
+    links = {found["hreflang"]: found["href"] for tag, found in tags if found.get("hreflang")}
+    address = manifest.pages_address()
+    assert links[code[language]] == f"{address}{name}"
+    heads = [one for tag, one in tags if tag == "link" and one.get("hreflang") == code[other]]
+    assert [one["href"] for one in heads] == [f"{address}{twin}"]
+
+
+@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if language_of(name)[0] == "zh"])
+def test_what_is_english_on_a_chinese_page_says_so(name):
+    han, marked = re.compile(r"[\u3400-\u9fff]"), 0
+    for tag, found in page(name).tags:
+        if tag == "img" and "_images" in found["src"]:
+            assert found.get("lang") == ("en" if not han.search(found["alt"]) else None)
+        if tag == "div" and "notranslate" in (found.get("class") or ""):  # code and its output
+            marked += found.get("lang") == "en"
+    assert marked > 5
+    assert han.search(page(name).text)
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -63,17 +94,20 @@ def test_a_page_leaves_out_what_only_the_file_needs_and_the_download_does_not(na
     first = FIRST_CELL.splitlines()[-1]
     assert first not in page(name).text
     assert "colab-badge" not in page(name).source
-    download = site.HTML / "_sources" / f"{name.removesuffix('.html')}.ipynb"
-    assert download.read_bytes() == (site.ROOT / name).with_suffix(".ipynb").read_bytes()
-    assert any(page(name).target(link)[0] == download for link in page(name).all("a", "href"))
-    colab = f"https://colab.research.google.com/github/{manifest.repository()}/blob/main/"
-    assert f"{colab}{name.removesuffix('.html')}.ipynb" in page(name).all("a", "href")
+    language, rest = language_of(name)
+    download = f"{site.home(language)}_sources/{rest.removesuffix('.html')}.ipynb"
+    assert json.loads((site.HTML / download).read_text("utf-8")) == stored(name)
+    links = page(name).all("a", "href")
+    assert any(page(name).target(link)[0] == site.HTML / download for link in links)
+    colab = f"https://colab.research.google.com/github/{manifest.repository()}/blob/"
+    there = f"main/{rest.removesuffix('.html')}.ipynb" if language == "en" else None
+    assert f"{colab}{there or f'gh-pages/{download}'}" in links
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_each_solution_is_folded(name):
     texts = "\n".join(map(notebook.source, stored(name)["cells"]))
-    solutions = len(re.findall(r"(?m)^### Solution \d", texts))
+    solutions = len(re.findall(r"(?m)^### (?:Solution |解答)\d", texts))
     folded = [found for tag, found in page(name).tags if tag == "details"]
     folded = [found for found in folded if found.get("class") == "solution"]
     assert len(folded) == solutions >= 2
@@ -120,7 +154,7 @@ def test_a_page_is_light_enough(name):
 def test_a_page_tells_search_engines_and_previews_what_it_is(name):
     tags = page(name).tags
     metas = {m.get("name") or m.get("property"): m.get("content") for t, m in tags if t == "meta"}
-    assert len(metas["description"]) > 20
+    assert len(metas["description"]) > 10
     assert metas["og:description"] == metas["description"]
     assert metas["og:title"]
     assert metas["og:url"] == f"{manifest.pages_address()}{name}"
@@ -148,7 +182,8 @@ def test_the_sitemap_and_what_github_and_search_engines_look_for():
     robots = (site.HTML / "robots.txt").read_text("utf-8")
     assert f"Sitemap: {manifest.pages_address()}sitemap.xml" in robots
     assert (site.HTML / ".nojekyll").exists()
-    assert page("404.html").all("a", "href") == [f"{manifest.pages_address()}index.html"]
+    first = manifest.pages_address()
+    assert page("404.html").all("a", "href") == [f"{first}index.html", f"{first}zh/index.html"]
 
 
 def test_the_answer_is_that_of_the_last_notebook_of_the_main_path():

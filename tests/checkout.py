@@ -42,6 +42,6 @@ def copy_course(folder):
     others = [ROOT / name for name in names]
     for path in [*others, *files_with_address()]:
         (folder / path.relative_to(ROOT)).write_bytes(path.read_bytes())
-    for name in ("templates", "tools"):
+    for name in ("templates", "tools", "translations"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder

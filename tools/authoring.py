@@ -4,7 +4,7 @@ import json
 import re
 import sys
 
-from . import environment, manifest, notebook
+from . import environment, manifest, notebook, translate
 from .files import NOTEBOOKS, ROOT, write
 
 
@@ -37,9 +37,14 @@ def address(new):
             sys.exit(f"{path} can't be read: {error}. Mend it first; nothing was changed.")
         if changed != text:
             changes[path] = changed
+    names = [*translate.DOCUMENTS, *(entry["name"] for entry in manifest.entries())]
+    texts = [(name, language) for language in translate.languages() for name in names]
+    stale = [translate.lacking(*one)[1] for one in texts]
     for path, text in changes.items():
         write(path, text.encode())
         print("changed", path.relative_to(ROOT))
+    for one, before in zip(texts, stale, strict=True):  # an address needs no new translation
+        translate.renew(*one, [i for i in translate.lacking(*one)[1] if i not in before])
 
 
 def files_with_address():
@@ -53,29 +58,34 @@ def files_with_address():
 
 
 def contents():
-    """Write README's table of notebooks, between two marks, from course.toml."""
-    readme = (ROOT / "README.md").read_text("utf-8")
-    write(ROOT / "README.md", with_contents(readme).encode())
+    """Write README's table of notebooks from course.toml, in each language that has a README."""
+    for language in ["en", *translate.languages()]:
+        path = ROOT / "README.md" if language == "en" else translate.file_of("README", language)
+        if path.exists():
+            write(path, with_contents(path.read_text("utf-8"), language).encode())
 
 
-def with_contents(readme):
+def with_contents(readme, language="en"):
     """The text of a README with its table of notebooks as course.toml has it."""
-    rows = ["", "| no. | notebook | path | minutes |", "| --- | --- | --- | --- |"]
+    said = manifest.course()["contents"][language]
+    rows = ["", f"| {' | '.join(said['columns'])} |", "| --- | --- | --- | --- |"]
     together = {"core": 0, "further": 0}
     for number, part in enumerate(manifest.course()["parts"]):
-        rows.append(f"| | **Part {number}: {part['title']['en']}** | | |")
+        heading = said["part"].format(number=number, title=part["title"][language])
+        rows.append(f"| | **{heading}** | | |")
         for entry in part["notebooks"]:
-            name, title, about = entry["name"], entry["title"]["en"], entry["about"]["en"]
+            name, title, about = entry["name"], entry["title"][language], entry["about"][language]
             path = NOTEBOOKS / f"{name}.ipynb"
             minutes = notebook.minutes(json.loads(path.read_text("utf-8")))
             kind = "further" if entry.get("further") else "core"
             together[kind] += minutes
             link = f"[{title}](notebooks/{name}.ipynb)"
-            rows.append(f"| {name[:2]} | {link}: {about} | {kind} | {minutes} |")
-    hours = {kind: f"{minutes // 60}:{minutes % 60:02} h" for kind, minutes in together.items()}
-    rows += [f"| | Together, with exercises | core | {hours['core']} |"]
-    rows += [f"| | | further | {hours['further']} |", ""]
+            rows.append(f"| {name[:2]} | {link}{said['colon']}{about} | {said[kind]} | {minutes} |")
+    for title, (kind, minutes) in zip((said["together"], ""), together.items(), strict=True):
+        hours = said["hours"].format(minutes // 60, minutes % 60)
+        rows.append(f"| | {title + ' ' if title else ''}| {said[kind]} | {hours} |")
+    rows.append("")
     begin, end = "<!-- python3 course.py contents -->", "<!-- end of contents -->"
     if begin not in readme or end not in readme:
-        sys.exit(f"README.md needs the lines {begin!r} and {end!r} around its table of notebooks.")
+        sys.exit(f"README needs the lines {begin!r} and {end!r} around its table of notebooks.")
     return "\n".join([readme.partition(begin)[0] + begin, *rows, end + readme.partition(end)[2]])

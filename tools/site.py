@@ -1,8 +1,9 @@
 """`course.py site`: the course as web pages, in build/site/html/.
 
 This puts the sources of each language together, and runs Sphinx on them with pages/conf.py. A
-language has pages if pages/words.toml has its words. A notebook's page is made of the very file,
-which is also what a reader downloads; what only a file needs, conf.py leaves out of the page.
+language has pages if pages/words.toml has its words; its texts are those of tools/translate.py. A
+notebook's page is made of the very file, which is also what a reader downloads; what only a file
+needs, conf.py leaves out of the page.
 """
 
 import functools
@@ -13,7 +14,7 @@ import shutil
 import tomllib
 import webbrowser
 
-from . import environment, glossary, manifest, notebook, site_pages
+from . import authoring, environment, glossary, manifest, notebook, site_pages, translate
 from .files import ROOT
 
 PAGES = ROOT / "pages"
@@ -54,11 +55,6 @@ def home(language):
     return "" if language == "en" else f"{language}/"
 
 
-def origin(language):
-    """The folder that has a language's README, notebooks and other texts."""
-    return ROOT if language == "en" else ROOT / "translations" / language
-
-
 def sources(language):
     """The folder from which Sphinx makes a language's pages."""
     return BUILD / "sources" / language
@@ -70,13 +66,21 @@ def stage(language):
     (folder / "notebooks").mkdir(parents=True)
     shutil.copytree(ROOT / "img", folder / "img")
     for path in manifest.notebooks():
-        if (there := origin(language) / "notebooks" / path.name).is_file():
-            shutil.copy(there, folder / "notebooks")
+        if language == "en":
+            shutil.copy(path, folder / "notebooks")
+        elif translate.translated(path.stem, language):
+            there = translate.in_language(path, language)
+            notebook.save(there, folder / "notebooks" / path.name)
     for name in {**said["before"], **said["after"]}:
-        make = site_pages.MADE.get(name)
-        text = make(folder, said) if make else (origin(language) / f"{name}.md").read_text("utf-8")
+        if make := site_pages.MADE.get(name):
+            text = make(folder, said)
+        elif name == "GLOSSARY" and language != "en":
+            text = glossary.page(glossary.titles(language), language, said["glossary"])
+        else:
+            text = translate.document(name, language)
         (folder / f"{name}.md").write_text(text, "utf-8")
-    index = opening((origin(language) / "README.md").read_text("utf-8"), said)
+    readme = authoring.with_contents(translate.document("README", language), language)
+    index = opening(readme, said)
     parts = [(said["first"], toc_rows(said["before"]))]
     for part in manifest.course()["parts"]:
         titles = {
@@ -137,9 +141,13 @@ def with_links(text, page, language):
     def lead(link):
         title, path, anchor = link.groups("")
         path = posixpath.normpath(posixpath.join(folder, path))
+        path = re.sub(rf"\.{language}\.md$", ".md", path)  # each language's pages have these names
         stem = {"README.md": "index"}.get(path, path.rpartition(".")[0])
         stem = "results" if path.startswith("results/") else stem
         if there := source_of(stem, language):
+            if anchor and language != "en":
+                anchor = anchors(stem, language).get(anchor[1:], "")
+                anchor = f"#{anchor}" if anchor else ""
             return f"[{title}]({root}{there.relative_to(sources(language)).as_posix()}{anchor})"
         if (sources(language) / path).is_file():  # a picture
             return link[0]
@@ -158,12 +166,14 @@ def with_links(text, page, language):
 def with_sections(line, page, root, language):
     """A line in which *The name of a section* of a notebook has become a link to it.
 
+    In Chinese it may stand in quotation marks.
+
     Of several with that name it is this page's, or that of the notebook named last before it.
     """
 
     def lead(name):
-        places = headings(language).get(name[1], {})
-        named = re.findall(r"(?:\b|/)(\d\d)(?:\b|_)", line[: name.start()])
+        places = headings(language).get(name[1] or name[2], {})
+        named = re.findall(r"(?:\b|/)(\d\d)(?:\b|_)", line[: name.start()], re.ASCII)
         likely = [one for one in places if one == page or (named and f"/{named[-1]}_" in one)]
         if not likely and len(places) != 1:
             return name[0]
@@ -171,7 +181,8 @@ def with_sections(line, page, root, language):
         file = "" if place == page else f"{root}{place}.ipynb"
         return f"[{name[0]}](<{file}#{glossary.anchor(places[place])}>)"
 
-    return re.sub(r"(?<![*\w[])\*([^*\s][^*]*)\*(?![*\w\]])", lead, line)
+    name = r"(?<![*\w[])\*([^*\s][^*]*)\*(?![*\w\]])|(?<!\[)“([^“”]+)”"
+    return re.sub(name, lead, line, flags=re.ASCII)
 
 
 @functools.cache
@@ -182,12 +193,31 @@ def headings(language):
     """
     found = {}
     for path in sorted(sources(language).glob("notebooks/*.ipynb")):
-        for cell in json.loads(path.read_text("utf-8"))["cells"]:
-            if cell["cell_type"] == "markdown":
-                for heading in re.findall(r"(?m)^##+ (.+)$", notebook.source(cell)):
-                    for name in (heading, heading.partition(":")[0]):
-                        found.setdefault(name, {}).setdefault(f"notebooks/{path.stem}", heading)
+        page = f"notebooks/{path.stem}"
+        for heading in headings_of(page, language)[1:]:
+            for name in (heading, re.split("[:：]", heading)[0]):
+                found.setdefault(name, {}).setdefault(page, heading)
     return found
+
+
+@functools.cache
+def headings_of(page, language):
+    """The headings of a page, in their order."""
+    text = source_of(page, language).read_text("utf-8")
+    if (sources(language) / f"{page}.ipynb").is_file():
+        cells = json.loads(text)["cells"]
+        texts = [notebook.source(one) for one in cells if one["cell_type"] == "markdown"]
+        text = "\n\n".join(texts)
+    return re.findall(r"(?m)^#+ (.+)$", re.sub(r"(?ms)^```.*?^```", "", text))
+
+
+@functools.cache
+def anchors(page, language):
+    """From each anchor of a page, and of the English one where they correspond, to the page's."""
+    here = [glossary.anchor(heading) for heading in headings_of(page, language)]
+    there = [glossary.anchor(heading) for heading in headings_of(page, "en")]
+    corresponding = zip(there, here, strict=True) if len(there) == len(here) else ()
+    return {**dict(corresponding), **dict(zip(here, here, strict=True))}
 
 
 def finish():

@@ -39,13 +39,13 @@ def results(folder, said):
     stored = {path: json.loads(path.read_text("utf-8")) for path in ROOT.glob("results/*.json")}
     for path in sorted(stored, key=lambda path: stored[path]["machine"]["date"], reverse=True):
         machine, sizes = stored[path]["machine"], stored[path]["sizes"]
-        about = said["machine"].format(**machine)
         parts.append(
             f"## {machine['processor']}, {machine['date'][:10]} ({path.stem.replace('_', ' ')})"
         )
         versions = ", ".join(f"{name} {one}" for name, one in machine["versions"].items())
         address = f"https://github.com/{manifest.repository()}/blob/main/results/{path.name}"
-        parts.append(f"{about}; {versions}. [{path.name}]({address})")
+        about = said["machine"].format(**{**machine, "versions": versions})
+        parts.append(f"{about} [{path.name}]({address})")
         for size in [size for size in sizes if size in ("1", "64")]:
             parts.append(f"### {said['rows'].format(size)}")
             rows = [said["columns"], *(row(said, *one) for one in sizes[size].items())]
@@ -63,10 +63,11 @@ def row(said, way, one):
     """A row of a table of results: a way to run the network, and how it did."""
     if one["over"] == way:
         return [way, seconds(one["median"]), "", "", said["baseline"], "", "", ""]
-    interval = f"{digits(one['low'])} to {digits(one['high'])}"
+    interval = said["interval"].format(digits(one["low"]), digits(one["high"]))
     pays = said["calls"].format(round(one["break_even"])) if one["break_even"] else ""
     price = seconds(one["price"], 3) if one["price"] is not None else ""
-    measured = [seconds(one["median"]), figure(one), interval, one["verdict"]]
+    verdict = said.get("verdicts", {}).get(one["verdict"], one["verdict"])
+    measured = [seconds(one["median"]), figure(one), interval, verdict]
     return [way, *measured, price, pays, one["over"]]
 
 

@@ -26,7 +26,7 @@ def slides(notebooks=(), language="en"):
     with tempfile.TemporaryDirectory() as built:
         if language != "en":
             paths = [copied(in_language(path, language), Path(built) / path.name) for path in paths]
-        return convert("deck", "slides", paths, folder, *settings)
+        return convert("deck", "slides", paths, folder, language, *settings)
 
 
 def handout(notebooks=(), solutions=False, html=False, language="en"):
@@ -49,7 +49,7 @@ def handout(notebooks=(), solutions=False, html=False, language="en"):
             notebook.save(new, copies / f"{path.stem}{mark}.ipynb")
         if html:
             environment.set_up()
-            return convert("page", "html", sorted(copies.glob("*.ipynb")), target)
+            return convert("page", "html", sorted(copies.glob("*.ipynb")), target, language)
     print(f"{len(paths)} notebooks are in {target.relative_to(ROOT).as_posix()}/")
 
 
@@ -64,12 +64,13 @@ def copied(new, path):
     return path
 
 
-def convert(template, kind, paths, folder, *options):
+def convert(template, kind, paths, folder, language, *options):
     """Let nbconvert make pages or decks in a folder, with a template of the course."""
     return environment.run(
         [
             *(environment.VENV_PYTHON, "-m", "nbconvert", f"--to={kind}", f"--template={template}"),
             f"--TemplateExporter.extra_template_basedirs={ROOT / 'templates'}",
+            f"--HTMLExporter.language_code={language}",
             *(f"--output-dir={folder}", *options, *paths),
         ]
     )

@@ -7,7 +7,8 @@ which it was made:
     <!-- 02-17 9c1e55d07ab4 -->
 
 A notebook in another language is built and never edited: its code and its outputs are those of the
-English one. README.zh.md and TEACHING.zh.md hold their own marks, one for each section.
+English one. The documents in the root, such as README.zh.md, hold their own marks, one for each
+section.
 """
 
 import copy
@@ -20,12 +21,14 @@ from calendar import month_name
 from collections import Counter
 
 from . import manifest
-from .files import NOTEBOOKS, ROOT, TRANSLATIONS
+from .files import NOTEBOOKS, ROOT, TRANSLATIONS, write
 from .notebook import agreed_metadata, source, without_badge
 
-DOCUMENTS = ("README", "TEACHING")
+DOCUMENTS = ("README", "INSTALL", "COMPARE", "TEACHING")
 MARK = re.compile(r"^<!-- (\S+) ([0-9a-f]{12}) -->\n", re.MULTILINE)
 GENERATED = re.compile(r"(?s)(<!-- python3 course\.py contents -->).*(<!-- end of contents -->)")
+# README's links to the same in other languages.
+SWITCH = re.compile(r"(?m)^(?:\[[^]\n]+\]\(README(?:\.\w+)?\.md\)[ ·]*)+\n\n")
 HAN, STOPS = r"[\u3400-\u9fff]", "，。、：；？！）”》"
 MONTHS = month_name[1:]
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`|\$[^$\n]+\$", re.MULTILINE | re.DOTALL)
@@ -80,8 +83,7 @@ def mark(i, text):
 def pieces(name):
     """The English texts of a notebook or a document: id -> Markdown. A badge has none."""
     if name in DOCUMENTS:
-        text = (ROOT / f"{name}.md").read_text("utf-8")
-        sections = re.split(r"(?m)^(?=## )", GENERATED.sub(r"\1\n\n\2", text))
+        sections = re.split(r"(?m)^(?=## )", written(ROOT / f"{name}.md"))
         ids = [
             "top",
             *(re.sub(r"\W+", "-", one.split("\n")[0][3:]).strip("-") for one in sections[1:]),
@@ -93,6 +95,11 @@ def pieces(name):
 
 def english(name):
     return json.loads((NOTEBOOKS / f"{name}.ipynb").read_bytes())
+
+
+def written(path):
+    """What people wrote of a document: not its table of notebooks, nor its link to the others."""
+    return SWITCH.sub("", GENERATED.sub(r"\1\n\n\2", path.read_text("utf-8")))
 
 
 def file_of(name, language):
@@ -109,7 +116,7 @@ def translated(name, language):
     path = file_of(name, language)
     if not path.exists():
         return {}
-    before, *parts = MARK.split(path.read_text("utf-8"))
+    before, *parts = MARK.split(written(path))
     triples = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
     found = [(i, (made_from, text.strip())) for i, made_from, text in triples]
     if before.strip():
@@ -131,7 +138,8 @@ def stale():
     """A line for each language in which texts no longer belong to the English ones; "" for none."""
     lines = []
     for language in languages():
-        counts = {e["name"]: len(lacking(e["name"], language)[1]) for e in manifest.entries()}
+        names = [*(entry["name"] for entry in manifest.entries()), *DOCUMENTS]
+        counts = {name: len(lacking(name, language)[1]) for name in names}
         found = [f"{name} ({count})" for name, count in counts.items() if count]
         lines += [f"stale translations, {language}: {', '.join(found)}"] if found else []
     return "\n".join(lines)
@@ -142,10 +150,12 @@ def renew(name, language, ids):
     now, path = pieces(name), file_of(name, language)
 
     def renewed(match):
-        return f"{mark(match[1], now[match[1]])}\n" if match[1] in ids else match[0]
+        return mark(match[1], now[match[1]]) if match[1] in ids else match[0]
 
     if ids:
-        path.write_text(MARK.sub(renewed, path.read_text("utf-8")), "utf-8")
+        text = path.read_bytes().decode()  # bytes: line ends stay as they are
+        text = re.sub(r"(?m)^<!-- (\S+) [0-9a-f]{12} -->", renewed, text)
+        write(path, text.encode())
 
 
 # The notebook in another language -----------------------------------------------------------
@@ -161,22 +171,42 @@ def in_language(path, language):
         return notebook
     notebook = copy.deepcopy(notebook)
     known, now = translated(path.stem, language), pieces(path.stem)
-    notice = manifest.course()["lines"][language]["stale"]
     for cell in notebook["cells"]:
         text = source(cell)
         if cell["id"] in now:
-            made_from, other = known.get(cell["id"], ("", ""))
-            if made_from == digest(text):
-                text = other
-            elif made_from:
-                heading, _, rest = text.partition("\n") if text.startswith("#") else ("", "", text)
-                text = f"{heading}\n\n> **{notice}**\n\n{rest.strip()}".strip()
-        elif cell["cell_type"] == "markdown":  # the badge: Colab opens what the pages carry
-            there = f"/blob/gh-pages/{language}/_sources/notebooks/"
-            text = text.replace("/blob/main/notebooks/", there)
+            text = shown_for(text, known.get(cell["id"]), language)
+        elif cell["cell_type"] == "markdown":  # the badge
+            text = on_colab(text, language)
         cell["source"] = text
     notebook["metadata"] = {**agreed_metadata(notebook), "lang": language}
     return notebook
+
+
+def document(name, language):
+    """README or another document in a language, without marks and without what is generated."""
+    if language == "en":
+        return written(ROOT / f"{name}.md")
+    now, known = pieces(name), translated(name, language)
+    texts = [shown_for(text, known.get(i), language).strip() for i, text in now.items()]
+    return on_colab("\n\n".join([*texts, ""]), language)
+
+
+def shown_for(english, known, language):
+    """What stands for an English text: its translation, or itself if that is stale or missing."""
+    made_from, other = known or ("", "")
+    if made_from == digest(english):
+        return other
+    if not made_from:
+        return english
+    heading, _, rest = english.partition("\n") if english.startswith("#") else ("", "", english)
+    notice = manifest.course()["lines"][language]["stale"]
+    return f"{heading}\n\n> **{notice}**\n\n{rest.strip()}".strip()
+
+
+def on_colab(text, language):
+    """A text whose links lead Colab to the notebooks that the pages carry."""
+    there = f"/blob/gh-pages/{language}/_sources/notebooks/"
+    return text.replace("/blob/main/notebooks/", there)
 
 
 # What is wrong in a translation -------------------------------------------------------------
@@ -221,7 +251,8 @@ def shape(text):
     text = re.sub(r"`[^`\n]+`", "`", text)
     formulas = re.findall(r"\$[^$\n]+\$", text)
     text = re.sub(r"\$[^$\n]+\$", "", text)
-    targets = re.findall(r"\]\(([^)\s#]*)[^)\s]*\)", text)  # an anchor is translated
+    targets = re.findall(r"\]\(([^)\s#]*)[^)\s]*\)", text)  # an anchor is translated, and
+    targets = [re.sub(r"\.\w\w\.md$", ".md", one) for one in targets]  # a document has its own
     text = re.sub(r"\]\([^)\s]+\)", "]", text)
     numbers = re.sub(r"(?m)^ *\d+\.", "", text)
     for number, name in enumerate(MONTHS, 1):  # December 7 is 12月7日

@@ -6,6 +6,7 @@ import pytest
 from checkout import files_in, load_course
 from notebook_rules import ADDRESS, ROOT
 
+from tools import translate
 from tools.authoring import files_with_address
 
 
@@ -31,6 +32,8 @@ def test_one_command_changes_the_address_everywhere(copy, capsys):
     assert "(https://ada.github.io/my-course.2/)" in (copy / "README.md").read_text("utf-8")
     assert said.count("changed") >= 3 + len(list(copy.glob("notebooks/*")))
     assert '"https://github.com/ada/my-course.2"' in (copy / "pyproject.toml").read_text()
+    for name in translate.DOCUMENTS:
+        assert load_course(copy).translate.lacking(name, "zh") == translate.lacking(name, "zh")
     load_course(copy).authoring.address(old)
     for path in copy.rglob("*.*"):
         assert path.read_bytes() == (ROOT / path.relative_to(copy)).read_bytes()

@@ -58,6 +58,7 @@ def test_slides_are_made_of_the_notebooks_named_or_of_all(copy, monkeypatch):
     )
     course.main("slides", str(copy / "notebooks" / "05_torchscript.ipynb"))
     assert commands[0][1:4] == ["-m", "nbconvert", "--to=slides"]
+    assert "--HTMLExporter.language_code=en" in commands[0]
     assert commands[0][-1] == str(copy / "notebooks" / "05_torchscript.ipynb")
     with pytest.raises(SystemExit, match=r"no notebook one\.ipynb"):
         course.main("slides", "one.ipynb")
@@ -66,6 +67,9 @@ def test_slides_are_made_of_the_notebooks_named_or_of_all(copy, monkeypatch):
     assert options
     assert {*options} <= {*SlidesExporter.class_trait_names()}  # others are ignored
     assert len([part for part in commands[1] if part.endswith(".ipynb")]) >= 3
+    course.main("slides", "--language", "zh", str(copy / "notebooks" / "05_torchscript.ipynb"))
+    assert "--HTMLExporter.language_code=zh" in commands[2]
+    assert f"--output-dir={copy / 'slides' / 'zh'}" in commands[2]
 
 
 def test_a_page_on_the_web_that_cannot_be_reached_does_not_answer(copy):

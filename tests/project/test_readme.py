@@ -11,6 +11,7 @@ from tools import authoring, manifest
 from tools.notebook import pictures as pictures_of
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CHINESE = (ROOT / "README.zh.md").read_text(encoding="utf-8")
 INSTALL = (ROOT / "INSTALL.md").read_text(encoding="utf-8")
 COMPARE = (ROOT / "COMPARE.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -18,17 +19,28 @@ CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 def test_the_table_of_notebooks_is_that_of_course_toml():
     assert authoring.with_contents(README) == README, "run `python3 course.py contents`"
+    assert authoring.with_contents(CHINESE, "zh") == CHINESE, "run `python3 course.py contents`"
     for path in manifest.notebooks():
         assert f"](notebooks/{path.name})" in README
+        assert f"](notebooks/{path.name})" in CHINESE
+
+
+def test_the_readmes_lead_to_each_other():
+    assert "](README.zh.md)" in "".join(README.splitlines()[:3])
+    assert "](README.md)" in "".join(CHINESE.splitlines()[:4])
 
 
 def test_one_command_writes_the_table_of_notebooks(copy):
     manifest = (copy / "course.toml").read_text(encoding="utf-8")
     assert manifest.count('"Symbolic programs"') == 1
-    (copy / "course.toml").write_text(manifest.replace("Symbolic programs", "Zeichen: für dich"))
+    manifest = manifest.replace("Symbolic programs", "Zeichen: für dich")
+    manifest = manifest.replace("符号式程序", "符号")
+    (copy / "course.toml").write_text(manifest, "utf-8")
     load_course(copy).main("contents")
     changed = (copy / "README.md").read_text(encoding="utf-8")
     assert changed == README.replace("| [Symbolic programs]", "| [Zeichen: für dich]")
+    changed = (copy / "README.zh.md").read_text(encoding="utf-8")
+    assert changed == CHINESE.replace("| [符号式程序]", "| [符号]")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +55,8 @@ def test_a_readme_without_the_marks_of_its_table_is_left_alone(copy, mark):
 
 
 def test_links_lead_somewhere():
-    for name in ("README.md", "INSTALL.md", "COMPARE.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+    names = ["README.md", "INSTALL.md", "COMPARE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    for name in [*names, *(path.name for path in ROOT.glob("*.zh.md"))]:
         text = (ROOT / name).read_text(encoding="utf-8")
         targets = re.findall(r"\]\(([^)\s]+)\)", text)
         assert targets
@@ -55,7 +68,7 @@ def test_readme_gives_the_two_commands():
     for command in ("read", "check"):
         assert re.search(rf"^python3 course\.py {command}$", README, re.MULTILINE)
         assert re.search(rf"^py course\.py {command}$", INSTALL, re.MULTILINE)
-    assert len(README.splitlines()) <= 110
+    assert len(README.splitlines()) <= 112
 
 
 def test_readme_picture_is_the_notebooks_own():

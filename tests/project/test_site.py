@@ -9,19 +9,25 @@ import pytest
 from checkout import load_course
 from notebook_rules import ROOT
 
-from tools import api, manifest, results, site, site_pages
+from tools import api, manifest, results, site, site_pages, translate
+
+
+def forget():
+    for function in (site.headings, site.headings_of, site.anchors):
+        function.cache_clear()
 
 
 @pytest.fixture(scope="module")
 def staged(tmp_path_factory):
-    """The folder of the English sources, which all tests here read."""
+    """The folder of the English sources, which all tests here read; the Chinese are beside it."""
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setattr(site, "BUILD", tmp_path_factory.mktemp("site"))
-    site.headings.cache_clear()
-    site.stage("en")
+    forget()
+    for language in site.words():
+        site.stage(language)
     yield site.sources("en")
     monkeypatch.undo()
-    site.headings.cache_clear()
+    forget()
 
 
 def text_of(staged, page):
@@ -148,24 +154,94 @@ def test_another_language_is_a_matter_of_data(staged, monkeypatch):
     words = {"en": site.words()["en"], "xx": {**site.words()["en"], "name": "X", "after": {}}}
     words["xx"] |= {"before": {"COMPARE": ["Mine", "About mine."]}, "first": "Start"}
     monkeypatch.setattr(site, "words", lambda: words)
-    origin = site.BUILD / "translations" / "xx"
-    (origin / "notebooks").mkdir(parents=True)
-    (origin / "README.md").write_text("# Kurs\n\n[a](COMPARE.md)\n")
-    (origin / "COMPARE.md").write_text("# Vergleich\n")
     name = "01_imperative_programs"
-    (origin / f"notebooks/{name}.ipynb").write_text('{"cells": []}')
-    monkeypatch.setattr(site, "origin", lambda language: origin)
+    texts = {name: {"01-00": ("", "")}, "README": {}, "COMPARE": {}}  # begun, all of it missing
+    monkeypatch.setattr(translate, "translated", lambda name, language: texts.get(name, {}))
+    monkeypatch.setitem(manifest.course()["contents"], "xx", manifest.course()["contents"]["en"])
+    for part in manifest.course()["parts"]:
+        for text in [part, *part["notebooks"]]:
+            for kind in {"title", "about"} & text.keys():
+                monkeypatch.setitem(text[kind], "xx", text[kind]["en"])
     site.stage("xx")
     index = (site.sources("xx") / "index.md").read_text("utf-8")
-    assert index.startswith("# Kurs\n")
+    assert index.startswith("# d2lhybrid\n")
     assert ":caption: Start\n\nMine <COMPARE>\n" in index
     assert f"<notebooks/{name}>" in index
-    assert "02_symbolic_programs" not in index
+    assert "<notebooks/02_symbolic_programs>" not in index
     page = f"notebooks/{name}"
     assert site.with_links("[a](../COMPARE.md)", page, "xx") == "[a](../COMPARE.md)"
     english = '<a href="../../GLOSSARY.html#b" hreflang="en">a</a>'
     assert site.with_links("[a](../GLOSSARY.md#b)", page, "xx") == english
     assert site.about("COMPARE", "xx") == "About mine."
+
+
+ZH_LINKS = [  # page, text, what becomes of it on a Chinese page
+    ("index", "[a](COMPARE.zh.md)", "[a](COMPARE.md)"),
+    (
+        "index",
+        "06的“有多大把握？”和“一个词”",
+        "06的[“有多大把握？”](<notebooks/06_measuring_honestly.ipynb#有多大把握？>)和“一个词”",
+    ),
+    ("notebooks/06_measuring_honestly", "见*有多大把握？*", "见[*有多大把握？*](<#有多大把握？>)"),
+    (
+        "notebooks/05_torchscript",  # an English anchor leads to the same section in Chinese
+        "[a](06_measuring_honestly.ipynb#How-sure?)",
+        "[a](../notebooks/06_measuring_honestly.ipynb#有多大把握？)",
+    ),
+    (
+        "notebooks/05_torchscript",
+        "[a](06_measuring_honestly.ipynb#有多大把握？)",
+        "[a](../notebooks/06_measuring_honestly.ipynb#有多大把握？)",
+    ),
+    (
+        "notebooks/05_torchscript",  # and an unknown one to the page
+        "[a](06_measuring_honestly.ipynb#no)",
+        "[a](../notebooks/06_measuring_honestly.ipynb)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("page", "text", "wanted"), ZH_LINKS)
+def test_links_of_a_chinese_page_lead_to_chinese_sections(staged, page, text, wanted):
+    assert site.with_links(text, page, "zh") == wanted
+
+
+def test_the_chinese_pages_are_made_of_the_translations(staged):
+    assert staged.is_dir()
+    folder = site.sources("zh")
+    index = (folder / "index.md").read_text("utf-8")
+    assert "| 01 | [命令式程序](notebooks/01_imperative_programs.ipynb)：" in index
+    for text in (index, text_of(staged, "index")):
+        assert "](README" not in text  # the pages have a switch
+    assert "<!-- top" not in index
+    for path in manifest.notebooks():
+        there = translate.in_language(path, "zh")
+        assert json.loads((folder / "notebooks" / path.name).read_text("utf-8")) == there
+    results = (folder / "results.md").read_text("utf-8")
+    assert "| 更快 |" in results
+    assert "| faster |" not in results
+    answer = (folder / "answer.md").read_text("utf-8")
+    assert answer.startswith("# 答案\n")
+    assert "[并排比较](notebooks/17_side_by_side.ipynb#答案)" in answer
+
+
+def test_a_chinese_page_shows_what_is_stale_with_a_notice(staged, monkeypatch):
+    known = translate.translated
+
+    def changed(name, language):
+        texts = known(name, language)
+        i = {"COMPARE": "In-a-notebook", "02_symbolic_programs": "02-17"}.get(name)
+        return {**texts, i: ("000000000000", texts[i][1])} if i else texts
+
+    monkeypatch.setattr(translate, "translated", changed)
+    monkeypatch.setattr(site, "BUILD", staged.parent / "stale")
+    site.stage("zh")
+    notice = f"> **{manifest.course()['lines']['zh']['stale']}**"
+    compare = (site.sources("zh") / "COMPARE.md").read_text("utf-8")
+    assert f"## In a notebook\n\n{notice}\n\nWhere the model is at hand" in compare
+    cells = (site.sources("zh") / "notebooks/02_symbolic_programs.ipynb").read_text("utf-8")
+    ids = [cell["id"] for cell in json.loads(cells)["cells"] if notice in cell["source"]]
+    assert ids == ["02-17"]
 
 
 def test_staging_needs_nothing_but_python(tmp_path):
@@ -225,13 +301,13 @@ def test_the_command_stages_builds_and_shows(copy, monkeypatch, capsys):
     monkeypatch.setattr(course.site.webbrowser, "open", shown.append)
     course.main("site", "--open")
     html = copy / "build" / "site" / "html"
-    (command,) = commands
-    assert command[:4] == ["python", "-m", "sphinx", "-W"]
-    assert command[-2:] == [str(copy / "build/site/sources/en"), str(html)]
+    for command, language, place in zip(commands, ("en", "zh"), (html, html / "zh"), strict=True):
+        assert command[:4] == ["python", "-m", "sphinx", "-W"]
+        assert command[-2:] == [str(copy / f"build/site/sources/{language}"), str(place)]
     assert shown == [(html / "index.html").as_uri()]
     assert shown[0] in capsys.readouterr().out
     assert {path.name for path in html.iterdir()} == {
-        *("sitemap.xml", "robots.txt", ".nojekyll", "404.html"),
+        *("sitemap.xml", "robots.txt", ".nojekyll", "404.html", "zh"),
     }
     monkeypatch.setattr(course.environment, "run", lambda command, cwd: 2)
     assert course.main("site") == 1

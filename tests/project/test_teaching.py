@@ -60,6 +60,9 @@ def test_the_glossary_is_made_from_the_notebooks():
         ("**1. Find the bug.** It runs.", []),
         ("Both are **as good as equal**.", [("as good as equal", "Both are *as good as equal*.")]),
         ("The question is **what all of them need**.", []),
+        ("一。这称为**守卫**（guard）。二。", [("守卫（guard）", "一。这称为*守卫*（guard）。")]),
+        ("（为什么？）**XLA**编译。它快（A. B）。三。", [("XLA", "*XLA*编译。它快（A. B）。")]),
+        ("**它们取决于什么**。**文件**：一。**编译省下的，是Python**", []),
     ],
 )
 def test_a_term_comes_with_the_sentence_that_explains_it(paragraph, found):
