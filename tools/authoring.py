@@ -37,7 +37,7 @@ def address(new):
             sys.exit(f"{path} can't be read: {error}. Mend it first; nothing was changed.")
         if changed != text:
             changes[path] = changed
-    names = [*translate.DOCUMENTS, *(entry["name"] for entry in manifest.entries())]
+    names = translate.all_names()
     texts = [(name, language) for language in translate.languages() for name in names]
     stale = [translate.lacking(*one)[1] for one in texts]
     for path, text in changes.items():

@@ -35,9 +35,7 @@ def set_up():
     make = [sys.executable, "-m", "venv", VENV]
     if os.path.lexists(VENV_PYTHON) and not version_inside():
         make.append("--clear")  # venv does not replace a Python that is there but no longer runs
-    for step in (make, [*pip_install(), "-r", "requirements.txt", "-e", "."]):
-        if run(step, cwd=ROOT):
-            sys.exit("That did not work; see above. Start this command again when it is mended.")
+    carry_out(make, [*pip_install(), "-r", "requirements.txt", "-e", "."])
     done.write_bytes(made_from())
 
 
@@ -54,13 +52,16 @@ def for_pages():
         folder.mkdir(parents=True)
         done.write_bytes(b"")  # marks the folder as the course's, and as not done
         install = [python, *pip_install()[1:], "-r", "requirements-site.txt"]
-        for step in ([sys.executable, "-m", "venv", folder], install):
-            if run(step, cwd=ROOT):
-                sys.exit(
-                    "That did not work; see above. Start this command again when it is mended."
-                )
+        carry_out([sys.executable, "-m", "venv", folder], install)
         done.write_bytes(requirements)
     return python
+
+
+def carry_out(*steps):
+    """Run one command after the other. SystemExit where one fails."""
+    for step in steps:
+        if run(step, cwd=ROOT):
+            sys.exit("That did not work; see above. Start this command again when it is mended.")
 
 
 def pip_install():

@@ -11,6 +11,11 @@ TRANSLATIONS = ROOT / "translations"
 WORK, HANDOUT, SLIDES = (ROOT / name for name in ("work", "handout", "slides"))
 
 
+def folder_of(folder, language):
+    """Where a folder keeps what is made in a language."""
+    return folder if language == "en" else folder / language
+
+
 def write(path, content):
     """Replace what a file holds: all of it, or nothing if the disk is full or this is killed."""
     path = Path(os.path.realpath(path))

@@ -6,7 +6,7 @@ import os
 import sys
 
 from . import environment, manifest, notebook
-from .files import ROOT, WORK
+from .files import ROOT, WORK, folder_of
 from .translate import in_language
 
 
@@ -21,7 +21,7 @@ def read(language="en"):
         print(f"    {python} course.py frameworks")
         print("You can do so now, in another window.", flush=True)
     kernel = kernel_metadata()
-    folder = WORK if language == "en" else WORK / language
+    folder = folder_of(WORK, language)
     for path in manifest.notebooks():
         copy_to_work(path, kernel, folder, language)
     first = manifest.notebooks()[0].name

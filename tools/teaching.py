@@ -5,7 +5,7 @@ import urllib.request
 from pathlib import Path
 
 from . import environment, manifest, notebook
-from .files import HANDOUT, ROOT, SLIDES
+from .files import HANDOUT, ROOT, SLIDES, folder_of
 from .translate import in_language
 
 REVEAL = "reveal.js@4.3.1"
@@ -51,11 +51,6 @@ def handout(notebooks=(), solutions=False, html=False, language="en"):
             environment.set_up()
             return convert("page", "html", sorted(copies.glob("*.ipynb")), target, language)
     print(f"{len(paths)} notebooks are in {target.relative_to(ROOT).as_posix()}/")
-
-
-def folder_of(folder, language):
-    """Where a folder keeps what is made in a language."""
-    return folder if language == "en" else folder / language
 
 
 def copied(new, path):

@@ -36,7 +36,8 @@ def run(options):
     if not kind.count():
         print(NO_GPU, file=sys.stderr)
         raise SystemExit(2)
-    data, one, show = start(kind), kind(1), progress_line(None)
+    one, show = kind(1), progress_line(None)
+    data = start(one)
     print(DRY_RUN if options.dry_run else f"measured on: {one.name}", end="\n\n")
     for measure in PARTS:
         name = measure.__name__
@@ -61,9 +62,8 @@ def run(options):
         raise SystemExit(1)
 
 
-def start(kind):
-    """The file before anything is measured."""
-    one = kind(1)
+def start(one):
+    """The file before anything is measured on one GPU."""
     here = describe_machine() | {"device": one.name, "load": load_average()} | one.describe()
     parts = {measure.__name__: None for measure in PARTS}
     head = {"format": FORMAT, "kind": "gpu", "device": one.name, "machine": here}
