@@ -88,7 +88,7 @@ class Guarded:
         # first input's shape -> second's -> ... -> n, and for each result a tensor of its shape
         self.by_shape = {}
         graph = compiled.graph
-        self.conditions = asked = list(conditions(witness, compiled))
+        self.conditions = asked = list(all_conditions(witness, compiled))
         inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]
         self.text = "\n".join([*inputs, *[condition.text for condition in asked]])
         as_returned = compiled.as_returned if graph.container else None
@@ -137,7 +137,8 @@ def forget_if_full(sizes):
         sizes.clear()
 
 
-def conditions(witness, compiled):
+def all_conditions(witness, compiled):
+    """What must stay as it is: where the parameters lie, and what the witness has seen."""
     for node, tensor in zip(compiled.graph.parameters, compiled.parameters, strict=True):
         address, in_order = tensor.data_ptr(), transpose_has_same_shape(tensor)
         for name, place, key in witness.places[id(node.value)]:
