@@ -99,6 +99,9 @@ def pytest_configure(config):
     os.environ["IPYTHONDIR"] = folder.name
     for name in ("MPLBACKEND", "PYTHONWARNINGS", "PYTHONSTARTUP", "JPY_SESSION_NAME"):
         os.environ.pop(name, None)
+    # Before its first program, torch.compile asks the C++ compiler for every kind of vectors, for
+    # five seconds, and once more wherever its cache is empty. It may trust the processor instead.
+    os.environ["TORCHINDUCTOR_VEC_ISA_OK"] = "1"
     ENVIRONMENT.update(os.environ)
     ENVIRONMENT["D2LHYBRID_TIME_LIMIT"] = "0.2"  # of a comparison: figures are not compared
     ENVIRONMENT.pop("PYTEST_CURRENT_TEST", None)  # there is one if a test has started us
