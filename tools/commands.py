@@ -6,6 +6,7 @@ import inspect
 from . import (
     api,
     authoring,
+    bundle,
     checking,
     environment,
     glossary,
@@ -42,6 +43,9 @@ def run_command(words, about):
     add("notebooks", nargs="*")
     add("--solutions", action="store_true", help="keep the solutions")
     add("--html", action="store_true", help="make web pages, with outputs")
+    add = command("bundle", bundle.bundle)
+    add("folder", nargs="?", default="bundle")
+    add("--frameworks", action="store_true", help="with the other frameworks, too")
     add = command("translate", translate.translate)
     add("language", choices=translate.languages())
     add("names", nargs="*")

@@ -15,6 +15,7 @@ from .files import ROOT
 # A relative path counts from the folder in which the command was typed.
 VENV = Path(os.path.realpath(os.environ.get("D2LHYBRID_VENV") or ROOT / ".venv"))
 VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+WHEELS = ROOT / "wheels"  # where a bundle has all that is installed
 PATIENCE = 120  # seconds until a Python that was asked something is taken for broken
 
 
@@ -65,7 +66,8 @@ def carry_out(*steps):
 
 
 def pip_install():
-    return [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
+    only = ["--no-index", f"--find-links={WHEELS}"] if WHEELS.is_dir() else []
+    return [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check", *only]
 
 
 def made_from(more=""):

@@ -79,6 +79,18 @@ def test_the_environment_is_made_once_and_again_when_it_no_longer_fits(installed
     assert len(commands) == 2
 
 
+def test_a_bundle_is_installed_from_its_wheels_alone(installed):
+    course, commands = installed
+    wheels = course.files.ROOT / "wheels"
+    offline = {"--no-index", f"--find-links={wheels}"}
+    assert not offline & {*map(str, course.environment.pip_install())}
+    wheels.mkdir()
+    new_requirement(course)
+    course.environment.set_up()
+    course.environment.add_frameworks(["jax"])
+    assert [offline <= {*command} for command in commands] == [False, True, True]
+
+
 @pytest.mark.parametrize("move", [shutil.copytree, shutil.move])
 def test_a_copied_or_moved_checkout_gets_its_own_package(installed, tmp_path, move):
     here, commands = installed
