@@ -75,8 +75,10 @@ def made_from(more=""):
 
     The folder counts because a copied or moved environment imports the package from the old
     folder; the version, because an upgrade of the system may change the environment's Python.
+    CITATION.cff counts because it names the package's version, which pip stores.
     """
-    files = [(ROOT / name).read_bytes() for name in ("requirements.txt", "pyproject.toml")]
+    names = ("requirements.txt", "pyproject.toml", "CITATION.cff")
+    files = [(ROOT / name).read_bytes() for name in names]
     content = b"\n".join([*files, os.fsencode(ROOT), version_inside(), more.encode()])
     return hashlib.sha256(content).hexdigest().encode()
 

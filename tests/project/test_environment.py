@@ -38,6 +38,11 @@ def new_requirement(course):
         file.write("# another\n")
 
 
+def new_version(course):
+    path = course.files.ROOT / "CITATION.cff"
+    path.write_text(path.read_text().replace("version: 1", "version: 2"))
+
+
 def upgrade_that_removed_python(course):
     course.environment.VENV_PYTHON.unlink()
     course.environment.VENV_PYTHON.symlink_to("gone")
@@ -61,6 +66,7 @@ def record_damaged(course):
     ("change", "cleared"),
     [
         (new_requirement, False),
+        (new_version, False),
         (upgrade_that_removed_python, True),
         (upgrade_to_another_python, False),
         (python_lost, False),
