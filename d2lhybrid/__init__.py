@@ -7,7 +7,7 @@ editors.
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 # module -> the public names that it defines
 _NAMES = {

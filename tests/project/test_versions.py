@@ -1,7 +1,9 @@
 """A version is the same wherever it is written."""
 
+import json
 import re
 
+import yaml
 from notebook_rules import ADDRESS, PROJECT, ROOT
 
 import course
@@ -52,11 +54,52 @@ def test_the_citation_names_the_packages_version_and_address():
     assert f"\nversion: {d2lhybrid.__version__}\n" in citation
     assert f"\nrepository-code: {ADDRESS}\n" in citation
     assert f"\nlicense: {PROJECT['project']['license']}\n" in citation
+    (date,) = re.findall(r"^date-released: (\d{4}-\d\d-\d\d)$", citation, re.MULTILINE)
+    assert f"\n## [{d2lhybrid.__version__}] - {date}\n" in CHANGELOG
 
 
 def test_the_changelog_has_an_entry_for_the_version():
     headings = re.findall(r"^## \[(.+?)\]", CHANGELOG, re.MULTILINE)
     assert headings[:2] == ["Unreleased", d2lhybrid.__version__]
+
+
+def test_the_sdist_takes_what_it_names_from_the_root_alone():
+    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert included
+    assert [one for one in included if not one.startswith("/")] == []
+
+
+def test_each_container_is_made_from_the_dockerfile():
+    file = (ROOT / "Dockerfile").read_text("utf-8")
+    (tag,) = re.findall(r"^FROM python:(\d\.\d+)-", file, re.MULTILINE)
+    assert tuple(map(int, tag.split("."))) in course.PYTHONS
+    venv = re.search(r"D2LHYBRID_VENV=(\S+)", file)[1]
+    assert f"PATH={venv}/bin:$PATH" in file
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text("utf-8"))
+    assert container["build"] == {"dockerfile": "../Dockerfile", "context": ".."}
+    settings = container["customizations"]["vscode"]["settings"]
+    assert settings["python.defaultInterpreterPath"] == f"{venv}/bin/python"
+    (user,) = re.findall(r"^USER (\w+)$", file, re.MULTILINE)
+    assert container["remoteUser"] == user
+    assert f"--uid 1000 {user}" in file
+    assert f":/home/{user}/work d2lhybrid" in (ROOT / "INSTALL.md").read_text("utf-8")
+
+
+def test_a_container_gets_nothing_that_git_ignores():
+    def names(file):
+        return {line.removeprefix("**/") for line in (ROOT / file).read_text().splitlines()}
+
+    assert names(".dockerignore") == names(".gitignore") | {".git/"}
+
+
+def test_the_workflows_run_what_is_there():
+    found = []
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        for job in yaml.safe_load(path.read_text("utf-8"))["jobs"].values():
+            runs = " ".join(step.get("run", "") for step in job["steps"])
+            found += re.findall(r"[\w./]*(?:\.ci|notebooks)/[\w.]+|course\.py", runs)
+    assert {".ci/run", ".ci/release"} < {*found}
+    assert [name for name in found if not (ROOT / name).is_file()] == []
 
 
 def test_each_package_that_a_notebook_needs_is_pinned_and_in_an_extra():
