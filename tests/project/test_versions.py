@@ -79,6 +79,10 @@ def test_each_container_is_made_from_the_dockerfile():
     assert container["build"] == {"dockerfile": "../Dockerfile", "context": ".."}
     settings = container["customizations"]["vscode"]["settings"]
     assert settings["python.defaultInterpreterPath"] == f"{venv}/bin/python"
+    install = container["postCreateCommand"]
+    assert f"RUN {install} \\\n" in file
+    (notebook,) = re.findall(r"course\.py check --version (\S+)$", install)
+    assert manifest.to_install(manifest.entries_in([notebook])) == []  # the image stays small
     (user,) = re.findall(r"^USER (\w+)$", file, re.MULTILINE)
     assert container["remoteUser"] == user
     assert f"--uid 1000 {user}" in file
