@@ -46,6 +46,7 @@ FLOORS = {
         },
         {"site_pages"},
         {"site"},
+        {"bundle"},
         {"commands"},
     ],
 }
