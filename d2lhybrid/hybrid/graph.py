@@ -33,6 +33,7 @@ from .operations import BATCH, OPERATIONS, operation_names
 
 if TYPE_CHECKING:
     import networkx
+
     from ..plot.svg import Drawing
 
 

@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Callable
+from math import inf
 
 import networkx
 
@@ -11,10 +12,10 @@ from .svg import HIGH, TITLE, Box, Drawing, pale, width_of
 from .words import joined
 
 LOOK_OF = {"input": (ORANGE, True), "operation": (BLUE, False)}  # a node's kind -> its box
-WIDEST = 360  # a row of a chain; on a telephone it is not made smaller
+WIDEST = 355  # a row of a chain; on a telephone it is not made smaller
 STEP, BETWEEN = 61, 58  # from column to column and from row to row, in pixels
 GAP, AFTER = 26, 40  # between two boxes of a chain, and between two programs
-NAME = dict(font_style="italic")
+POINT = dict(label="", name="", kind="operation")  # where an arrow bends
 IN_ORDER = "from left to right, with an arrow from each to the next"
 Drawable = str | Callable | networkx.DiGraph
 
@@ -60,41 +61,60 @@ def _is_chain(flow):
 def _draw_downwards(picture, flows):
     left = 0
     for title, flow in flows.items():
-        boxes = _boxes(flow)
-        middle = (min(box.x for box in boxes.values()) + max(box.x for box in boxes.values())) / 2
-        half = width_of(title, **TITLE) / 2
-        shift = left - min(middle - half, *(box.x - box.width / 2 for box in boxes.values()))
-        picture.text(middle + shift, -45, title, anchor="middle", **TITLE)
-        boxes = {node: box._replace(x=box.x + shift) for node, box in boxes.items()}
-        for source, target in flow.edges:
-            one, other = boxes[source], boxes[target]
-            picture.arrow(one.edge(other), other.edge(one))
+        depth = _depths(flow)
+        routes = [
+            [s, *((s, t, d) for d in range(depth[s] + 1, depth[t])), t] for s, t in flow.edges
+        ]
+        boxes = _boxes(flow, routes)
+        middle = left + max(
+            width_of(title, **TITLE) / 2, *(b.width / 2 - b.x for b in boxes.values())
+        )
+        boxes = {node: box._replace(x=box.x + middle) for node, box in boxes.items()}
+        picture.text(middle, -45, title, anchor="middle", **TITLE)
+        for route in routes:
+            one, *bends, other = (boxes[node] for node in route)
+            points = [(one.x, one.y + HIGH / 2)]
+            for bend in bends:
+                points += [(bend.x, bend.y - HIGH / 2), (bend.x, bend.y + HIGH / 2)]
+            away = points[-1][0] - other.x
+            x = other.x + other.width / 2 * away / (abs(away) + STEP)
+            picture.arrow(*points, (x, other.y - HIGH / 2))
         for node, name in flow.nodes(data="name"):
-            x, y = boxes[node].x + boxes[node].width / 2 + 4, boxes[node].y
-            picture.box(boxes[node])
-            picture.text(x, y, name, **NAME)
+            _draw_node(picture, boxes[node], name)
         left = max(picture.xs) + AFTER
 
 
-def _boxes(flow):
+def _depths(flow):
+    """How far down each node stands: a row below all that feeds it."""
+    layers = networkx.topological_generations(flow)
+    return {node: depth for depth, layer in enumerate(layers) for node in layer}
+
+
+def _boxes(flow, routes):
     """Where each node goes, as node -> Box: below all that feeds it, and between them.
 
+    An arrow over several rows leads through a point in each, so that it goes around what is there.
     To draw a graph in layers is Sugiyama's method; the program `dot` of Graphviz has it in full.
     """
-    boxes = {}
-    for depth, layer in enumerate(networkx.topological_generations(flow)):
+    bent, boxes = networkx.DiGraph(), {}
+    bent.add_nodes_from(flow)
+    for route in routes:
+        networkx.add_path(bent, route)
+    place = {node: number for number, node in enumerate(bent)}
+    for depth, layer in enumerate(networkx.topological_generations(bent)):
         wish = {}  # node -> the x at which it would like to be
         for node in layer:
-            sources = [boxes[source].x for source in flow.predecessors(node)]
+            sources = [boxes[source].x for source in bent.predecessors(node)]
             wish[node] = sum(sources) / len(sources) if sources else STEP * len(wish)
-        x, end = -STEP, -STEP  # where the node to the left is, and where it ends with its name
-        for node in sorted(layer, key=lambda node: (wish[node], node)):
-            data = flow.nodes[node]
+        x, end = -STEP, -inf  # where the node to the left is, and where it ends with its name
+        for node in sorted(layer, key=lambda node: (wish[node], place[node])):
+            data = flow.nodes.get(node, POINT)
             box = Box(0, STEP * depth, data["label"], *LOOK_OF[data["kind"]])
             x = max(wish[node], x + STEP, end + 12 + box.width / 2)
             end = x + box.width / 2 + width_of(data["name"])
             boxes[node] = box._replace(x=x)
-    return boxes
+    middle = (min(box.x for box in boxes.values()) + max(box.x for box in boxes.values())) / 2
+    return {node: box._replace(x=box.x - middle) for node, box in boxes.items()}
 
 
 def _draw_chains(picture, flows):
@@ -110,16 +130,19 @@ def _draw_chains(picture, flows):
         for source, target in flow.edges:
             one, other = boxes[source], boxes[target]
             if one.y == other.y:
-                picture.arrow(one.edge(other), other.edge(one))
+                ends = (one.x + one.width / 2, one.y), (other.x - other.width / 2, one.y)
+                picture.arrow(*ends)
             else:  # to the next row: down, back and down
                 turn = (one.y + other.y) / 2
                 top, bottom = (one.x, one.y + HIGH / 2), (other.x, other.y - HIGH / 2)
                 picture.arrow(top, (one.x, turn), (other.x, turn), bottom)
         for node, name in flow.nodes(data="name"):
-            picture.box(boxes[node])
-            picture.text(
-                boxes[node].x + boxes[node].width / 2 + 3, boxes[node].y - 10, name, **NAME
-            )
+            _draw_node(picture, boxes[node], name, -10)
+
+
+def _draw_node(picture, box, name, above=0):
+    picture.box(box)
+    picture.text(box.x + box.width / 2 + 4, box.y + above, name, font_style="italic")
 
 
 def _rows(flow):

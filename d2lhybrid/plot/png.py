@@ -8,18 +8,17 @@ from matplotlib.patches import BoxStyle, Ellipse, FancyBboxPatch, Polygon
 from matplotlib.text import Text
 
 from .style import smaller
-from .svg import Drawing
 
 SIDES = {"start": "left", "middle": "center", "end": "right"}
 
 
-def png(drawing: Drawing) -> bytes:
-    """The drawing at twice the density of its pixels, black on white."""
-    left, top, width, height = drawing.view
+def png(parts: list[tuple], view: tuple[int, int, int, int]) -> bytes:
+    """The `parts` and the `view` of a Drawing at twice its density, black on white."""
+    left, top, width, height = view
     figure = Figure((width / 72, height / 72), dpi=144, facecolor="white")
     ax = figure.add_axes((0, 0, 1, 1), xlim=(left, left + width), ylim=(top + height, top))
     ax.axis("off")
-    for element, look, text in drawing.parts:
+    for element, look, text in parts:
         get = look.get
         fill = to_rgba(get("fill", "black"), get("fill_opacity"))
         stroke = to_rgba(get("stroke", "none"), get("stroke_opacity"))

@@ -20,7 +20,6 @@ from .colours import BLUE, GREY
 TITLE = dict(font_weight="bold")  # of a part of a picture
 HIGH, MARGIN = 24, 5  # pixels: of a box, around a picture
 NARROW, WIDE = set("fijlrtI1 .,:;'|!()[]{}/-*\"`"), set("mwMW%+=<>~@")
-FOLLOWS_THE_PAGE = "--picture-ink:currentColor;--picture-ground:none"
 
 
 class Box(NamedTuple):
@@ -35,13 +34,6 @@ class Box(NamedTuple):
     @property
     def width(self):
         return max(HIGH, width_of(self.label) + (16 if self.round else 10))
-
-    def edge(self, other):
-        """Where the line from its middle to that of another box leaves it."""
-        x, y = other.x - self.x, other.y - self.y
-        parts = abs(x) / (self.width / 2), abs(y) / (HIGH / 2)
-        far = hypot(*parts) if self.round else max(parts)
-        return self.x + x / far, self.y + y / far
 
 
 class Drawing:
@@ -81,6 +73,8 @@ class Drawing:
         """Write lines of text, the middle of the first at `y`."""
         place = dict(x=x, font_size=size, text_anchor=anchor)
         for row, line in enumerate(text.splitlines()):
+            if not line:
+                continue
             width, base = width_of(line, size, **look), y + (0.35 + 1.25 * row) * size
             left = x - width * ["start", "middle", "end"].index(anchor) / 2
             line = line.replace(" ", "\xa0") if "font_family" in look else line  # as in a program
@@ -106,8 +100,8 @@ class Drawing:
         parts = "\n".join(_element(*part) for part in self.parts)
         name = f"p{crc32((self.alt + parts).encode()):08x}"  # its own, and the same at every run
         measured = ' data-figures="measured"' * self.measured
-        return f"""<svg xmlns="http://www.w3.org/2000/svg" role="img"
-aria-labelledby="{name}"{measured} width="{width}" height="{height}" viewBox="{left} {top} {width} {height}"
+        return f"""<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="{name}"
+width="{width}" height="{height}" viewBox="{left} {top} {width} {height}"{measured}
 style="max-width:100%;height:auto">
 <title>{escape(self.title)}</title><desc id="{name}">{escape(self.alt)}</desc>
 <rect x="{left}" y="{top}" width="{width}" height="{height}"
@@ -139,11 +133,12 @@ fill="#fff" style="fill:var(--picture-ground,#fff)"/>
         if find_spec("matplotlib"):  # for viewers that show no SVG
             from .png import png
 
-            data["image/png"] = b64encode(png(self)).decode()
+            data["image/png"] = b64encode(png(self.parts, self.view)).decode()
             metadata["image/png"] = dict(alt=self.alt, width=self.view[2], height=self.view[3])
         # JupyterLab shows SVG as an image, without the page's colours and the alternative text
         if "JPY_SESSION_NAME" in os.environ or sys.platform == "emscripten":
-            data["text/html"] = f'<div style="{FOLLOWS_THE_PAGE}">{self.svg}</div>'
+            colours = "--picture-ink:currentColor;--picture-ground:none"
+            data["text/html"] = f'<div style="{colours}">{self.svg}</div>'
         return data, metadata
 
     def save(self, path: str | Path) -> None:
@@ -154,7 +149,7 @@ fill="#fff" style="fill:var(--picture-ground,#fff)"/>
         elif path.suffix == ".png":
             from .png import png
 
-            path.write_bytes(png(self))
+            path.write_bytes(png(self.parts, self.view))
         else:
             raise ValueError(f"{path} must end in .svg or .png")
 
@@ -171,11 +166,11 @@ def width_of(text: str, size: float = 13, font_weight: str = "", font_family: st
     return size * (sum(widths) + 0.12 * sum(map(str.isupper, text))) * (1.12 if font_weight else 1)
 
 
-def ticks(low: float, high: float) -> dict[float, str]:
-    """Round numbers from `low` to `high`, four to nine of them, and how they are written."""
+def ticks(end: float) -> dict[float, str]:
+    """Round numbers from 0 to `end`, nine at most, and how they are written."""
     steps = (digit * 10.0**power for power in range(-12, 13) for digit in (1, 2, 5))
-    step = next(step for step in steps if (high - low) / step <= 8)
-    numbers = [step * n for n in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    step = next(step for step in steps if end / step <= 8)
+    numbers = [step * number for number in range(int(end / step + 1e-9) + 1)]
     return {number: f"{number:,.12f}".rstrip("0").rstrip(".") for number in numbers}
 
 
@@ -186,6 +181,6 @@ def _element(name, look, text):
 
 def _short(value):
     """A text as it is, numbers with one digit after the point at most."""
-    if isinstance(value, str):
-        return escape(value)
-    return " ".join(map(_short, value)) if isinstance(value, (list, tuple)) else f"{value + 0:.5g}"
+    if isinstance(value, (int, float)):
+        return f"{round(value, 1) + 0:.7g}"
+    return escape(value) if isinstance(value, str) else " ".join(map(_short, value))
