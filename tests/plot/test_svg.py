@@ -171,7 +171,7 @@ import d2lhybrid as d
 from d2lhybrid.threads.log import Span
 d.plot_data_flow("print(1)"), d.plot_tree("1")
 d.plot_stages({"a": "b"}), d.plot_pipeline({"a": ""})
-d.plot_times({"a": 1}), d.plot_lanes([Span("a", "b", 0, 1)])
+d.plot_times({"a": 1}), d.plot_lanes([Span("a", "b", 0, 1)]), d.plot_steps({"a": [1]}, "b")
 print(asked)
 print(d.plot_curves({"a": [(1, 1)]}, "GB/s"))
 print(d.plot_shares is d.plot_shares, asked)
