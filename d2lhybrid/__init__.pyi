@@ -95,7 +95,6 @@ from .nets import (
 )
 from .plot.curves import (
     plot_curves as plot_curves,
-    plot_steps as plot_steps,
 )
 from .plot.flow import (
     plot_data_flow as plot_data_flow,
@@ -104,6 +103,7 @@ from .plot.flow import (
 )
 from .plot.lanes import (
     plot_lanes as plot_lanes,
+    plot_times as plot_times,
 )
 from .plot.outcomes import (
     plot_chunks as plot_chunks,
@@ -118,6 +118,9 @@ from .plot.speedups import (
     plot_published as plot_published,
     plot_ratios as plot_ratios,
 )
+from .plot.steps import (
+    plot_steps as plot_steps,
+)
 from .plot.times import (
     plot_break_even as plot_break_even,
     plot_distribution as plot_distribution,
@@ -126,7 +129,6 @@ from .plot.times import (
     plot_over_time as plot_over_time,
     plot_scatter as plot_scatter,
     plot_shares as plot_shares,
-    plot_times as plot_times,
 )
 from .plot.trees import (
     plot_tree as plot_tree,
