@@ -6,19 +6,15 @@ On several cores, pytest-xdist starts a process for each, and each of them reads
 import atexit
 import gc
 import os
-import re
 import shutil
 import tempfile
 import textwrap
 import tomllib
-from base64 import b64decode
 from importlib.util import find_spec
-from io import BytesIO
 
 import nbval.kernel
 import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
-from PIL import Image, ImageChops
 
 from d2lhybrid import available_cores
 from tools import manifest, translate
@@ -26,7 +22,6 @@ from tools.checking import last_line, slowest
 
 ENVIRONMENT = {}  # of the notebooks' kernels
 NOT_COMPARED = "run, but not compared"
-OF_PROGRAMS = r"plot_(data_flow|tree|pipeline|published)\(|graph\.plot\("
 
 
 def pytest_xdist_auto_num_workers():
@@ -151,34 +146,6 @@ def number_from_one(self, name, parent, cell_num, cell, options, make=IPyNbCell.
     make(self, f"Cell {cell_num + 1}", parent, cell_num + 1, cell, options)
 
 
-def compare_drawings(self, test, ref, compare=IPyNbCell.compare_outputs):
-    """Compare pictures of programs, too. Pictures of measured times differ from run to run.
-
-    What a picture says to those who can't see it is its text, so it is compared like any other.
-    """
-    same = compare(self, test, ref)
-    if same and re.search(OF_PROGRAMS, self.cell.source):
-        same = all(map(look_alike, pictures(ref), pictures(test)))
-        if not same:
-            self.comparison_traceback.append("The picture differs from the one on the page.")
-    return same
-
-
-def pictures(outputs):
-    data = [output.get("data", {}) for output in outputs]
-    return [kinds["image/png"] for kinds in data if "image/png" in kinds]
-
-
-def look_alike(one, other):
-    """Whether two pictures differ only in how their lines and letters are smoothed."""
-    coarse = [Image.open(BytesIO(b64decode(png))).convert("RGB").reduce(16) for png in (one, other)]
-    (width, height), (width_2, height_2) = (picture.size for picture in coarse)
-    if max(abs(width - width_2), abs(height - height_2)) > 1:
-        return False
-    extremes = ImageChops.difference(*coarse).getextrema()
-    return max(most for _, most in extremes) < 30  # of 255; matplotlib 3.10 and 3.11 differ by 24
-
-
 def start_as_for_a_reader(*args, start=nbval.kernel.start_new_kernel, **options):
     """Start a kernel in the environment that there was before any test.
 
@@ -245,6 +212,5 @@ def cells_and_answers(self, collect=IPyNbFile.collect):
 
 nbval.kernel.start_new_kernel = start_as_for_a_reader
 IPyNbFile.collect = cells_and_answers
-IPyNbCell.compare_outputs = compare_drawings
 IPyNbCell.format_output_compare = say_both_outputs
 IPyNbCell.__init__ = number_from_one

@@ -36,12 +36,12 @@ _NAMES = {
     "nets": "get_net",
     "plot.curves": "plot_curves plot_steps",
     "plot.flow": "plot_data_flow plot_pipeline plot_stages",
-    "plot.lanes": "plot_lanes",
+    "plot.lanes": "plot_lanes plot_times",
     "plot.outcomes": "plot_chunks plot_measures plot_outcomes",
     "plot.roofline": "plot_roofline",
     "plot.speedups": "plot_pairs plot_published plot_ratios",
     "plot.times": "plot_break_even plot_distribution plot_grouped_times plot_latencies "
-    "plot_over_time plot_scatter plot_shares plot_times",
+    "plot_over_time plot_scatter plot_shares",
     "plot.trees": "plot_tree",
     "side_by_side": "ask_frameworks framework_steps framework_ways missing_frameworks "
     "network_input network_target network_weights",
@@ -68,7 +68,13 @@ def __getattr__(name):
     """Import a public name at its first use (PEP 562)."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    try:
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    except ModuleNotFoundError as missing:
+        if missing.name != "matplotlib":
+            raise
+        # A browser has none. A notebook goes on there without this picture.
+        return lambda *_, **__: print(f"{name} needs matplotlib, which is not installed here")
     globals()[name] = value  # the next use finds it here and does not come back
     return value
 

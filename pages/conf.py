@@ -94,6 +94,7 @@ def show(output, cell):
         data["text/html"] = "".join(data.pop("image/svg+xml"))
     elif "text/html" in data:  # a table's first heading may be empty
         data["text/html"] = re.sub(r"<th[^>]*></th>", "<td></td>", "".join(data["text/html"]))
+    if "text/html" in data:
         if here != "en":
             data["text/html"] = f'<div lang="en">{data["text/html"]}</div>'
     elif "image/png" in data:  # MyST-NB looks for the alternative text in the cell's metadata

@@ -7,7 +7,6 @@ import tomllib
 from base64 import b64encode
 from functools import cache
 from io import BytesIO
-from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -28,7 +27,6 @@ from notebook_rules import (
 )
 from PIL import Image
 
-import conftest
 from d2lhybrid.text import program
 from tools.colab import badge, first_cell
 from tools.notebook import agreed_metadata, fingerprint
@@ -387,27 +385,3 @@ def test_a_fingerprint_does_not_depend_on_how_texts_are_split_into_lines():
     assert isinstance(load(path)["cells"][0]["source"], list)
     assert isinstance(whole.cells[0].source, str)
     assert fingerprint(whole) == fingerprint(load(path))
-
-
-def test_a_drawing_of_another_program_is_reported():
-    one, other = [[picture(304, 304, "A square.")] for _ in range(2)]
-    file = BytesIO()
-    drawn = Image.new("RGB", (624, 624), "white")
-    drawn.paste("black", (300, 300, 400, 400))
-    drawn.save(file, "png")
-    other[0]["data"]["image/png"] = b64encode(file.getvalue()).decode()
-    cell = SimpleNamespace(source="ax = plot_data_flow(f)")
-    item = SimpleNamespace(cell=cell, comparison_traceback=[])
-
-    def compare(page, machine):
-        return conftest.compare_drawings(item, machine, page, compare=lambda *texts: True)
-
-    assert compare(one, one)
-    assert not conftest.look_alike(white(320, 320), white(640, 640))
-    assert not compare(one, other)
-    assert item.comparison_traceback == ["The picture differs from the one on the page."]
-    assert not compare(one + one, one + other)
-    cell.source = "ax = plot_tree(text)"
-    assert not compare(one, other)
-    cell.source = "ax = plot_times(times)"
-    assert compare(one, other)

@@ -7,7 +7,7 @@ from sanitizer import PATTERNS, TEXT, sanitize
 
 
 def test_nbval_finds_every_pattern():
-    assert len(PATTERNS) == TEXT.count("\nregex: ") == TEXT.count("\nreplace: ") == 14
+    assert len(PATTERNS) == TEXT.count("\nregex: ") == TEXT.count("\nreplace: ") == 15
 
 
 MASKED = [
@@ -38,6 +38,7 @@ MASKED = [
     ("script  in a cold process, warm cache   1.2 s  no clear gain", "in a cold process FIGURES"),
     ("our own C    664 KiB   0 MiB    1.2 ms   3.8 \u00b5s", "our own C FIGURES"),
     ('<td class="measured" x>1.2</td>', '<td class="measured" x>FIGURES</td>'),
+    ('<svg a="b"\ndata-figures="measured" c><rect x="1"/>\n</svg>', "<svg>FIGURES</svg>"),
     ("<function f at 0x7f3a2b4c5d60>", "<function f at <address>>"),
 ]
 

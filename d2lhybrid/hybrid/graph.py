@@ -32,7 +32,8 @@ from .operations import BATCH, OPERATIONS, operation_names
 if TYPE_CHECKING:
     import networkx
     import torch
-    from matplotlib.axes import Axes
+
+    from ..plot.svg import Drawing
 
 
 def plain_number(number: Real) -> int | float | bool:
@@ -267,8 +268,8 @@ class Graph:
             flow.add_edges_from((source, here) for source in read if source != here)
         return flow
 
-    def plot(self) -> Axes:
-        """Draw who feeds whom; returns matplotlib Axes."""
+    def plot(self) -> Drawing:
+        """Draw who feeds whom."""
         from ..plot.flow import plot_data_flow
 
         return plot_data_flow(self.flow())

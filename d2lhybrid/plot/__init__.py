@@ -1,6 +1,7 @@
 """Every picture of the course.
 
-Each function makes a figure and returns its matplotlib Axes, or a list of them where there are
-several. A new one ends with `with_alt`, which gives the picture its text for readers who cannot
-see it, and has its name in `_NAMES`.
+Pictures of programs and of bars of times are a `Drawing`, which needs no matplotlib; a new one
+ends with its `show`. Every other function makes a figure and returns its matplotlib Axes, or a
+list of them where there are several; a new one ends with `with_alt`. Both give the picture its
+text for readers who cannot see it. The name of a new function belongs in `_NAMES`.
 """

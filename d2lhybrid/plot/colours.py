@@ -8,10 +8,8 @@ from itertools import cycle
 
 BLUE, ORANGE, RED, GREY = "#0072B2", "#E69F00", "#D55E00", "#767676"
 GREEN, PURPLE, SKY, BLACK = "#009E73", "#CC79A7", "#56B4E9", "black"
-PALE_BLUE, PALE_ORANGE = "#D6E8F5", "#FBE7BE"
+PALE_BLUE = "#D6E8F5"
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY)
-BLUE_BOX = dict(facecolor=PALE_BLUE, edgecolor=BLUE)
-ORANGE_BOX = dict(facecolor=PALE_ORANGE, edgecolor=ORANGE)
 
 
 def colours_of(labels: Iterable[str], colours: Iterable[str] = COLOURS) -> dict[str, str]:

@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 
 from .axes import around, in_bytes, set_log_scale
 from .colours import GREY, looks_of
-from .style import add_legend, joined, new_axes, with_alt
+from .style import add_legend, new_axes, with_alt
+from .words import joined
 
 MOST_MARKS = 30  # on a line of steps
 

@@ -2,29 +2,25 @@
 
 import textwrap
 from collections.abc import Callable
+from math import inf
 
 import networkx
-from matplotlib.axes import Axes
-from matplotlib.font_manager import FontProperties
-from matplotlib.patches import FancyBboxPatch
-from matplotlib.path import Path
-from matplotlib.textpath import TextPath
 
 from ..text.dataflow import data_flow
-from .colours import BLUE, BLUE_BOX, GREY, ORANGE_BOX
-from .style import TITLE, joined, new_axes, with_alt, write
+from .colours import BLUE, ORANGE
+from .svg import HIGH, TITLE, Box, Drawing, pale, width_of
+from .words import joined
 
-BOX_OF = {  # a node's kind -> its box
-    "input": dict(boxstyle="circle,pad=0.35", **ORANGE_BOX),
-    "operation": dict(boxstyle="round,pad=0.4", **BLUE_BOX),
-}
-WIDEST = 360  # points: a row of a chain; on a telephone it is not made smaller
-BETWEEN, GAP = 58, 26  # points: from row to row, and between two boxes
+LOOK_OF = {"input": (ORANGE, True), "operation": (BLUE, False)}  # a node's kind -> its box
+WIDEST = 355  # a row of a chain; on a telephone it is not made smaller
+STEP, BETWEEN = 61, 58  # from column to column and from row to row, in pixels
+GAP, AFTER = 26, 40  # between two boxes of a chain, and between two programs
+POINT = dict(label="", name="", kind="operation")  # where an arrow bends
 IN_ORDER = "from left to right, with an arrow from each to the next"
 Drawable = str | Callable | networkx.DiGraph
 
 
-def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Axes:
+def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Drawing:
     """Draw who feeds whom in a program, or in each program of a dict from titles, on one scale.
 
     Time runs downwards. Where each program is a chain, as most networks are, it runs from left to
@@ -36,10 +32,10 @@ def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Axes:
         title: program if isinstance(program, networkx.DiGraph) else data_flow(program)
         for title, program in programs.items()
     }
-    ax = (_draw_chains if all(map(_is_chain, flows.values())) else _draw_downwards)(flows)
-    ax.axis("off")
+    picture = Drawing("Data flow")
+    (_draw_chains if all(map(_is_chain, flows.values())) else _draw_downwards)(picture, flows)
     parts = [f"Data flow{title and ', ' + title}: {_described(f)}." for title, f in flows.items()]
-    return with_alt(ax, " ".join(parts))
+    return picture.show(" ".join(parts))
 
 
 def _described(flow):
@@ -62,154 +58,142 @@ def _is_chain(flow):
     return most <= 1 and flow.number_of_edges() == len(flow) - 1
 
 
-def _draw_downwards(flows):
-    places = [_places(flow) for flow in flows.values()]
-    widths = [max(x for x, _ in place.values()) + 2 for place in places]
-    depth = max(-y for place in places for _, y in place.values())
-    ax = new_axes(0.85 * sum(widths), 0.85 * (depth + 1.2))
+def _draw_downwards(picture, flows):
     left = 0
-    for (title, flow), place, width in zip(flows.items(), places, widths, strict=True):
-        place = {node: (left + x, y) for node, (x, y) in place.items()}
-        for source, target in flow.edges:
-            _arrow(ax, place[source], place[target], shrinkA=15, shrinkB=15)
-        for node, data in flow.nodes(data=True):
-            _draw_node(ax, data, place[node], (16 + 4 * len(data["label"]), 0), va="center")
-        ax.text(left + width / 2 - 1, 0.6, title, ha="center", **TITLE)
-        left += width
-    top = 1 if any(flows) else 0.5  # with room for titles, if there are any
-    ax.set(xlim=(-0.7, left - 0.9), ylim=(-depth - 0.5, top))
-    return ax
+    for title, flow in flows.items():
+        depth = _depths(flow)
+        routes = [
+            [s, *((s, t, d) for d in range(depth[s] + 1, depth[t])), t] for s, t in flow.edges
+        ]
+        boxes = _boxes(flow, routes)
+        middle = left + max(
+            width_of(title, **TITLE) / 2, *(b.width / 2 - b.x for b in boxes.values())
+        )
+        boxes = {node: box._replace(x=box.x + middle) for node, box in boxes.items()}
+        picture.text(middle, -45, title, anchor="middle", **TITLE)
+        for route in routes:
+            one, *bends, other = (boxes[node] for node in route)
+            points = [(one.x, one.y + HIGH / 2)]
+            for bend in bends:
+                points += [(bend.x, bend.y - HIGH / 2), (bend.x, bend.y + HIGH / 2)]
+            away = points[-1][0] - other.x
+            x = other.x + other.width / 2 * away / (abs(away) + STEP)
+            picture.arrow(*points, (x, other.y - HIGH / 2))
+        for node, name in flow.nodes(data="name"):
+            _draw_node(picture, boxes[node], name)
+        left = max(picture.xs) + AFTER
 
 
-def _places(flow):
-    """Where each node goes, as node -> (x, y): below all that feeds it, and between them.
+def _depths(flow):
+    """How far down each node stands: a row below all that feeds it."""
+    layers = networkx.topological_generations(flow)
+    return {node: depth for depth, layer in enumerate(layers) for node in layer}
 
+
+def _boxes(flow, routes):
+    """Where each node goes, as node -> Box: below all that feeds it, and between them.
+
+    An arrow over several rows leads through a point in each, so that it goes around what is there.
     To draw a graph in layers is Sugiyama's method; the program `dot` of Graphviz has it in full.
     """
-    place = {}
-    for depth, layer in enumerate(networkx.topological_generations(flow)):
+    bent, boxes = networkx.DiGraph(), {}
+    bent.add_nodes_from(flow)
+    for route in routes:
+        networkx.add_path(bent, route)
+    place = {node: number for number, node in enumerate(bent)}
+    for depth, layer in enumerate(networkx.topological_generations(bent)):
         wish = {}  # node -> the x at which it would like to be
         for node in layer:
-            sources = [place[source][0] for source in flow.predecessors(node)]
-            wish[node] = sum(sources) / len(sources) if sources else len(wish)
-        leftmost = 0
-        for node in sorted(layer, key=lambda node: (wish[node], node)):
-            place[node] = (max(wish[node], leftmost), -depth)
-            leftmost = place[node][0] + 1
-    return place
+            sources = [boxes[source].x for source in bent.predecessors(node)]
+            wish[node] = sum(sources) / len(sources) if sources else STEP * len(wish)
+        x, end = -STEP, -inf  # where the node to the left is, and where it ends with its name
+        for node in sorted(layer, key=lambda node: (wish[node], place[node])):
+            data = flow.nodes.get(node, POINT)
+            box = Box(0, STEP * depth, data["label"], *LOOK_OF[data["kind"]])
+            x = max(wish[node], x + STEP, end + 12 + box.width / 2)
+            end = x + box.width / 2 + width_of(data["name"])
+            boxes[node] = box._replace(x=x)
+    middle = (min(box.x for box in boxes.values()) + max(box.x for box in boxes.values())) / 2
+    return {node: box._replace(x=box.x - middle) for node, box in boxes.items()}
 
 
-def _draw_chains(flows):
-    """One below the other, from left to right; all lengths are in points."""
-    ax = new_axes(1, 1)
-    y, right = -BETWEEN, 0
+def _draw_chains(picture, flows):
+    """One below the other, from left to right."""
+    y = 0
     for title, flow in flows.items():
-        ax.text(0, y + BETWEEN, title, va="center", **TITLE)
-        right = max(right, _width(title, **TITLE))
-        labels = dict(flow.nodes(data="label"))
-        boxes = {node: _width(label) + 10 for node, label in labels.items()}
-        names = {node: _width(name) + 4 for node, name in flow.nodes(data="name")}
-        place = {}
+        picture.text(0, y, title, **TITLE)
         y += 36 if title else 0
-        for row in _rows(labels, boxes, names):
+        boxes = {}
+        for row in _rows(flow):
+            boxes |= {node: box._replace(y=y) for node, box in row.items()}
             y += BETWEEN
-            place |= {node: (x, y) for node, x in row.items()}
-        for one, next_one in flow.edges:
-            room = dict(shrinkA=boxes[one] / 2 + 2, shrinkB=boxes[next_one] / 2 + 2)
-            if place[one][1] < place[next_one][1]:
-                room = dict(shrinkA=15, shrinkB=15, connectionstyle=_turn)
-            _arrow(ax, place[one], place[next_one], **room)
-        for node, data in flow.nodes(data=True):
-            _draw_node(ax, data, place[node], (boxes[node] / 2 + 4, 2), va="bottom")
-            right = max(right, place[node][0] + boxes[node] / 2 + names[node])
-    top, bottom = -16 if any(flows) else -26, y + 26
-    ax.set(xlim=(-4, right + 4), ylim=(bottom, top))
-    size = right + 14, bottom - top + 6  # with the margin that matplotlib leaves
-    ax.figure.set_size_inches(*[points / 72 for points in size])
-    return ax
+        for source, target in flow.edges:
+            one, other = boxes[source], boxes[target]
+            if one.y == other.y:
+                ends = (one.x + one.width / 2, one.y), (other.x - other.width / 2, one.y)
+                picture.arrow(*ends)
+            else:  # to the next row: down, back and down
+                turn = (one.y + other.y) / 2
+                top, bottom = (one.x, one.y + HIGH / 2), (other.x, other.y - HIGH / 2)
+                picture.arrow(top, (one.x, turn), (other.x, turn), bottom)
+        for node, name in flow.nodes(data="name"):
+            _draw_node(picture, boxes[node], name, -10)
 
 
-def _rows(labels, boxes, names):
-    """Rows of a chain, each {node: x of its middle}; the first operation begins a row each time.
+def _draw_node(picture, box, name, above=0):
+    picture.box(box)
+    picture.text(box.x + box.width / 2 + 4, box.y + above, name, font_style="italic")
+
+
+def _rows(flow):
+    """Rows of a chain, each {node: Box at y = 0}; the first operation begins a row each time.
 
     So a network has a row for each layer. A row that would be too wide goes on in the next.
     """
-    first, *later = boxes
-    rows, left = [{first: boxes[first] / 2}], boxes[first] + names[first] + GAP
-    for node in later:
-        comes_again = labels[node] == labels[later[0]] and node != later[0]
-        if comes_again or left + boxes[node] > WIDEST:
+    nodes, rows, left = list(flow), [{}], 0
+    begins = flow.nodes[nodes[1]]["label"] if nodes[1:] else ""
+    for place, (node, data) in enumerate(flow.nodes(data=True)):
+        box = Box(0, 0, data["label"], *LOOK_OF[data["kind"]])
+        comes_again = data["label"] == begins and place > 1
+        if rows[-1] and (comes_again or left + box.width > WIDEST):
             rows.append({})
             left = 0
-        rows[-1][node] = left + boxes[node] / 2
-        left += boxes[node] + names[node] + GAP
+        rows[-1][node] = box._replace(x=left + box.width / 2)
+        left += box.width + max(GAP, width_of(data["name"]) + 4 + GAP)
     return rows
 
 
-def _turn(start, end, shrinkA, shrinkB, **_):
-    """The line of an arrow to the next row: down, back and down; matplotlib gives pixels."""
-    (x, y), (next_x, next_y) = start, end
-    middle = (y + next_y) / 2
-    return Path([(x, y - shrinkA), (x, middle), (next_x, middle), (next_x, next_y + shrinkB)])
-
-
-def _width(text, fontsize=13, fontweight="normal"):
-    properties = FontProperties(size=fontsize, weight=fontweight)
-    return TextPath((0, 0), text, prop=properties).get_extents().width if text else 0
-
-
-def _draw_node(ax, data, at, beside, va):
-    box = BOX_OF[data["kind"]]
-    ax.text(*at, data["label"], ha="center", va="center", fontsize=13, bbox=box)
-    write(ax, data["name"], at, beside, va=va, fontsize=13, fontstyle="italic", color=BLUE)
-
-
-def plot_stages(stages: dict[str, str]) -> Axes:
+def plot_stages(stages: dict[str, str]) -> Drawing:
     """Draw texts side by side, by their titles, with an arrow from each to the next."""
-    lines = {title: text.splitlines() for title, text in stages.items()}
-    widths = [max(map(len, [title, *text])) + 3 for title, text in lines.items()]
-    gap = 7  # all lengths along x are in characters, along y in lines
-    height = max(map(len, lines.values()))
-    ax = new_axes(0.094 * (sum(widths) + gap * len(widths) - gap + 3), 0.2 * (height + 4))
-    left = 0
-    for (title, text), width in zip(lines.items(), widths, strict=True):
-        if left:
-            _arrow(ax, (left - gap, -0.5), (left, -0.5))
-        ax.text(left, 1.7, title, **TITLE)
-        look = dict(bbox=dict(boxstyle="round,pad=0.6", **BLUE_BOX), family="monospace")
-        ax.text(left + 1, 0, "\n".join(text), fontsize=11, va="top", **look)
-        left += width + gap
-    ax.set(xlim=(-1, left - gap + 1), ylim=(-height - 0.8, 3))
-    ax.axis("off")
-    said = {title: f"{len(text)} lines" if text[1:] else text[0] for title, text in lines.items()}
-    return with_alt(ax, f"Texts {IN_ORDER}: {'; '.join(map(', '.join, said.items()))}.")
+    picture, code = Drawing("Texts"), dict(size=11, font_family="monospace")
+    left, end, said = 0, 0, []
+    for title, text in stages.items():
+        lines = text.splitlines()
+        if end:
+            picture.arrow((end, 0), (left, 0))
+        end = left + max(width_of(line, **code) for line in lines) + 16
+        picture.text(left, -26, title, **TITLE)
+        picture.rect(left, -14, end - left, 13.75 * len(lines) + 14, rx=5, **pale(BLUE))
+        picture.text(left + 8, 0, text, **code)
+        left = max(end, left + width_of(title, **TITLE)) + AFTER
+        said.append(f"{title}, {len(lines)} lines" if lines[1:] else f"{title}, {lines[0]}")
+    return picture.show(f"Texts {IN_ORDER}: {'; '.join(said)}.")
 
 
-def plot_pipeline(steps: dict[str, str]) -> Axes:
+def plot_pipeline(steps: dict[str, str]) -> Drawing:
     """Draw boxes from left to right, each with a text under it, and an arrow to the next."""
-    titles = [textwrap.fill(title, 12, break_long_words=False) for title in steps]
-    width = 0.11 * max(len(line) for title in titles for line in title.splitlines()) + 0.4
-    gap = 0.5  # all lengths are in inches
-    texts = [textwrap.fill(text, int((width + 0.6 * gap) / 0.085)) for text in steps.values()]
-    height = 0.35 + 0.2 * max(title.count("\n") for title in titles)
-    depth = 0.25 + 0.2 * max(text.count("\n") + 1 for text in texts)
-    total = len(steps) * (width + gap) - gap
-    ax = new_axes(total + 0.6 * gap, 2 * height + depth - 0.1)
-    box = dict(boxstyle="round,pad=0,rounding_size=0.1", **BLUE_BOX)
-    for step, (title, text) in enumerate(zip(titles, texts, strict=True)):
-        left = step * (width + gap)
-        ax.add_patch(FancyBboxPatch((left, -height), width, 2 * height, **box))
-        middle = dict(ha="center", fontsize=12)
-        ax.text(left + width / 2, 0, title, va="center", fontweight="bold", **middle)
-        ax.text(left + width / 2, -height - 0.15, text, va="top", **middle)
-        if step:
-            _arrow(ax, (left - gap, 0), (left, 0))
-    ax.set(xlim=(-0.3 * gap, total + 0.3 * gap), ylim=(-height - depth, height + 0.1))
-    ax.axis("off")
+    titles = [textwrap.wrap(title, 12, break_long_words=False) for title in steps]
+    width = max(width_of(line, 12, **TITLE) for title in titles for line in title) + 36
+    height = 15 * max(map(len, titles)) + 22
+    picture, left = Drawing("Steps"), 0
+    for title, text in zip(titles, steps.values(), strict=True):
+        middle, top = left + width / 2, -7.5 * (len(title) - 1)
+        if left:
+            picture.arrow((left - AFTER, 0), (left, 0))
+        picture.rect(left, -height / 2, width, height, rx=7, **pale(BLUE))
+        picture.text(middle, top, "\n".join(title), 12, "middle", **TITLE)
+        text = textwrap.fill(text, int((width + 0.6 * AFTER) / 6.7))
+        picture.text(middle, height / 2 + 14, text, 12, "middle")
+        left += width + AFTER
     parts = [f"{title} ({text})" if text else title for title, text in steps.items()]
-    return with_alt(ax, f"Boxes {IN_ORDER}: {', '.join(parts)}.")
-
-
-def _arrow(ax, start, end, **look):
-    look |= dict(arrowstyle="-|>", color=GREY, linewidth=1.5, mutation_scale=14)
-    ax.annotate("", xy=end, xytext=start, arrowprops=look)
+    return picture.show(f"Boxes {IN_ORDER}: {', '.join(parts)}.")

@@ -1,19 +1,31 @@
-"""Pictures of what was done at the same time: bars on lanes over time, a Gantt chart."""
+"""Pictures of times as bars: how long they are, and what was done at the same time."""
 
 import re
 from collections.abc import Sequence
 from math import inf
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from ..tables import unit_for
+from .colours import BLUE
+from .svg import TITLE, Drawing, pale, ticks, width_of
+from .words import joined
 
-from .colours import BLACK, BLUE, PALE_BLUE
-from .style import TITLE, joined, label_rows, new_axes, with_alt
+WIDTH, ROW = 640, 29  # pixels: of rows with their labels, and from row to row
+
+
+def plot_times(times: dict[str, float]) -> Drawing:
+    """Draw times as bars. `times` maps labels to seconds."""
+    unit, factor = unit_for(max(times.values()))
+    picture, rows = Drawing("Times", measured=True), [ROW * row for row in range(len(times))]
+    longest = max(times.values()) * factor
+    left, scale = _frame(picture, zip(times, rows, strict=True), longest, f"time in {unit}")
+    for time, y in zip(times.values(), rows, strict=True):
+        picture.rect(left, y - 9, time * factor * scale, 18, fill=BLUE)
+    return picture.show(f"Times, as bars from a common start: {joined(times)}.")
 
 
 def plot_lanes(
     spans: Sequence | dict[str, Sequence], xlabel: str = "seconds", lanes: Sequence[str] = ()
-) -> Axes:
+) -> Drawing:
     """Draw what took time as bars, a row for each lane, from the first start on.
 
     `spans` are `Span`s, or a dict from titles to them, each with a start of its own, on one scale.
@@ -22,48 +34,54 @@ def plot_lanes(
     top, also those with nothing on them; or else a lane that starts earlier stands higher.
     """
     panels = spans if isinstance(spans, dict) else {"": spans}
-    places, titles, depth = _places(panels, lanes)
-    ax = new_axes(9, 0.7 + 0.4 * depth, xlabel=xlabel)
-    for title, place in titles.items():
-        look = dict(va="center", bbox=dict(facecolor="white", edgecolor="none", pad=1))
-        ax.text(0, place, title, **TITLE, **look)
-    wanted = []
+    places, titles = _places(panels, lanes)
+    bars = []
     for title, own in panels.items():
         zero = min(span.start for span in own)
-        wanted += [_draw(ax, span, zero, places[title, span.lane]) for span in own]
-    ax.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 5, 10]))
-    ax.xaxis.set_major_formatter(lambda time, _: f"{time:,.12f}".rstrip("0").rstrip("."))
-    ax.set_xlim(0, 1.01 * ax.dataLim.x1)
-    ax.grid(axis="x", color="#DDDDDD")
-    label_rows(ax, [lane for _, lane in places], list(places.values()), room=0.6)
-    ax.figure.draw_without_rendering()  # or it would not be known yet how wide a second is
-    large, small = (_written(ax, wanted, size) for size in (12, 10))
-    for text in large if len(small) > len(large) else small:
-        text.remove()
+        bars += [(s.label, s.start - zero, s.end - zero, places[title, s.lane]) for s in own]
+    picture, end = Drawing("Bars over time", measured=True), 1.01 * max(bar[2] for bar in bars)
+    rows = [(lane, y) for (_, lane), y in places.items()]
+    left, scale = _frame(picture, rows, end, xlabel)
+    for title in panels:
+        picture.text(left, titles[title], title, **TITLE)
+        ys = [y for (panel, _), y in places.items() if panel == title]
+        for x in ticks(end):  # a faint line at each mark, but not through a title
+            ends = [(left + x * scale, y) for y in (ys[0] - 0.6 * ROW, ys[-1] + 0.6 * ROW)]
+            picture.line(*ends, stroke_width=1, stroke_opacity=0.3)
+    wanted = []  # labels, where they belong, and the room there
+    for label, start, end, y in bars:
+        x, long = left + start * scale, (end - start) * scale
+        if long:
+            picture.rect(x, y - 0.35 * ROW, long, 0.7 * ROW, **pale(BLUE))
+            wanted.append((label, x + long / 2, y, long))
+        else:
+            picture.rect(x - 1, y - 0.48 * ROW, 2, 0.83 * ROW)
+            wanted.append((label, x, y - 0.73 * ROW, inf))
+    large, small = (_written(wanted, left, size) for size in (12, 10))
+    for place, label in (small if len(small) > len(large) else large).items():
+        picture.text(*place, label, 10 if len(small) > len(large) else 12, "middle")
     parts = []
     for title, own in panels.items():  # the same at every run, even where another worker does it
         rows = joined(lane for panel, lane in places if panel == title)
         labels = joined(sorted({span.label for span in own}, key=_natural_sort_key))
         parts.append(f"{title}{': ' * bool(title)}{rows}. On them: {labels}.")
     start = ", on one scale. " if any(panels) else ": "
-    return with_alt(ax, f"Bars over time, a row for each lane{start}{' '.join(parts)}")
+    return picture.show(f"Bars over time, a row for each lane{start}{' '.join(parts)}")
 
 
 def _places(panels, lanes):
-    """(title, lane) -> how far down its row is, title -> the same, and how far down all reaches."""
-    places, titles, place = {}, {}, 0.0
+    """(title, lane) -> the middle of its row, and title -> the middle of that line."""
+    places, titles, y = {}, {}, 0.0
     for title, own in panels.items():
-        if title:
-            place += 0.25 * bool(places)
-            titles[title] = place
-            place += 0.9
+        titles[title] = y + 0.25 * ROW * bool(places)
+        y = titles[title] + 0.9 * ROW * bool(title)
         by_start = sorted(own, key=lambda span: (span.start, _natural_sort_key(span.lane)))
         for lane in lanes or dict.fromkeys(span.lane for span in by_start):
             if any(span.lane == lane and span.start == span.end for span in own):
-                place += 0.5  # for the labels of events
-            places[title, lane] = place
-            place += 1
-    return places, titles, place
+                y += 0.5 * ROW  # for the labels of events
+            places[title, lane] = y
+            y += ROW
+    return places, titles
 
 
 def _natural_sort_key(text):
@@ -71,30 +89,29 @@ def _natural_sort_key(text):
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)]
 
 
-def _draw(ax, span, zero, place):
-    """Draw a span; returns its label, where that belongs, and the room there."""
-    start, long = span.start - zero, span.end - span.start
-    if not long:
-        look = dict(color=BLACK, linewidth=2, zorder=4, clip_on=False)
-        ax.plot([start, start], [place - 0.48, place + 0.35], **look)
-        return span.label, start, place - 0.73, inf
-    look = dict(facecolor=(PALE_BLUE, 0.75), edgecolor=BLUE, linewidth=1.2)
-    ax.barh(place, long, left=start, height=0.7, zorder=2, clip_on=False, **look)
-    return span.label, start + long / 2, place, long
+def _frame(picture, rows, end, xlabel):
+    """Label rows, at (label, y), and draw an axis; returns its left side and a unit in pixels."""
+    rows, end = list(rows), end or 1
+    left = max(width_of(label, 12) for label, _ in rows) + 8
+    for label, y in rows:
+        picture.text(left - 8, y, label, 12, "end")
+    scale, bottom = (WIDTH - left) / end, rows[-1][1] + 0.6 * ROW
+    picture.line((left, bottom), (WIDTH, bottom))
+    for tick, number in ticks(end).items():
+        picture.line((left + tick * scale, bottom), (left + tick * scale, bottom + 4))
+        picture.text(left + tick * scale, bottom + 14, number, 12, "middle")
+    picture.text((left + WIDTH) / 2, bottom + 32, xlabel, 12, "middle")
+    return left, scale
 
 
-def _written(ax, wanted, size):
-    """The texts of the labels that have room in this size, and cover no other."""
-    end = ax.get_xlim()[1]
-    scale, written = ax.bbox.width / end, []
-    for label, middle, place, room in wanted:
-        look = dict(fontsize=size, ha="center", va="center_baseline")
-        text = ax.text(middle, place, label, **look)
-        width = text.get_window_extent().width / scale
-        text.set_x(max(width / 2, min(middle, end - width / 2)))  # not beyond the picture
-        taken = [other.get_window_extent() for other in written]
-        if width < room - 6 / scale and not text.get_window_extent().count_overlaps(taken):
-            written.append(text)
-        else:
-            text.remove()
+def _written(wanted, left, size):
+    """Place -> label, of those that have room in this size and cover no other."""
+    written, taken = {}, []
+    for label, middle, y, room in wanted:
+        width = width_of(label, size)
+        x = max(left + width / 2, min(middle, WIDTH - width / 2))  # not beyond the picture
+        covers = any(y == other and abs(x - at) < (width + wide) / 2 for at, other, wide in taken)
+        if width < room - 4 and not covers:
+            written[x, y] = label
+            taken.append((x, y, width))
     return written

@@ -9,7 +9,8 @@ from matplotlib.patches import Rectangle
 
 from .axes import powers_of_ten, set_log_scale, two_digits
 from .colours import BLACK, BLUE, GREY, PALE_BLUE, RED
-from .style import joined, label_rows, new_axes, new_panels, with_alt, write
+from .style import label_rows, new_axes, new_panels, with_alt, write
+from .words import joined
 
 LOOK_OF = {  # outcome -> the colour of its cell, and of its word
     "right": (PALE_BLUE, BLACK),

@@ -14,7 +14,8 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from .axes import two_digits
 from .colours import BLACK, GREY, looks_of
-from .style import add_legend, joined, new_axes, with_alt, write
+from .style import add_legend, new_axes, with_alt, write
+from .words import joined
 
 SHAPE = 1.75  # so many times as wide as high
 

@@ -14,7 +14,8 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from ..verdicts import EQUAL, FASTER, SLOWER, UNCLEAR
 from .axes import set_ratio_scale
 from .colours import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, colours_of
-from .style import add_legend, joined, label_rows, new_axes, with_alt, write, write_beside
+from .style import add_legend, label_rows, new_axes, with_alt, write, write_beside
+from .words import joined
 
 COLOUR_OF = {FASTER: BLUE, SLOWER: RED, EQUAL: GREEN, UNCLEAR: GREY}
 

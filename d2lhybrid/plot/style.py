@@ -62,16 +62,6 @@ def with_alt(ax: Axes, text: str) -> Axes:
     return ax
 
 
-def joined(words: Iterable[str]) -> str:
-    """Words as a sentence lists them: 'a, b and c'."""
-    *most, last = [word.replace("\n", " ") for word in words]
-    if not most:
-        return last
-    if any("," in word for word in [*most, last]):
-        return f"{'; '.join(most)}; and {last}"
-    return f"{', '.join(most)} and {last}"
-
-
 def _prepare(shell):
     """Ask a notebook's IPython for PNG at twice the density, with the alternative text."""
     from matplotlib_inline.backend_inline import set_matplotlib_formats
@@ -83,7 +73,10 @@ def _prepare(shell):
     def png(picture):
         data, shown = draw(picture)
         size = [round(float(side) * picture.dpi, 2) for side in picture.get_size_inches()]
-        return smaller(data), shown | {"alt": picture.alt, "figure": size}
+        return b64encode(smaller(b64decode(data))).decode(), shown | {
+            "alt": picture.alt,
+            "figure": size,
+        }
 
     def html(picture):
         data, shown = png(picture)
@@ -97,11 +90,11 @@ def _prepare(shell):
         formatters["text/html"].for_type(Picture, html)
 
 
-def smaller(png: str) -> str:
-    """A PNG, as base64, with a palette: a third of its size, and the same to the eye."""
-    file, picture = BytesIO(), Image.open(BytesIO(b64decode(png))).convert("RGB")
+def smaller(png: bytes) -> bytes:
+    """A PNG with a palette: a third of its size, and the same to the eye."""
+    file, picture = BytesIO(), Image.open(BytesIO(png)).convert("RGB")
     picture.quantize(256, dither=Image.Dither.NONE).save(file, "png", optimize=True)
-    return b64encode(file.getvalue()).decode()
+    return file.getvalue()
 
 
 def write(ax: Axes, text: str, at: tuple, offset: tuple[float, float], **look) -> Annotation:

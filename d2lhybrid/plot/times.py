@@ -1,4 +1,4 @@
-"""Pictures of times: how long they are, what they are made of, how they spread, when they pay."""
+"""Pictures of times: what they are made of, how they spread, when they pay."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import nan
@@ -11,20 +11,12 @@ from ..tables import seconds, unit_for
 from .axes import around, in_seconds, powers_of_ten, set_log_scale
 from .colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, colours_of, looks_of
 from .speedups import COLOUR_OF
-from .style import add_legend, joined, label_rows, new_axes, with_alt, write_beside
+from .style import add_legend, label_rows, new_axes, with_alt, write_beside
+from .words import joined
 
 LOOK_OF = {"eager": dict(color=BLACK, markerfacecolor="white", markeredgewidth=2)}  # of a dot
 LOOK_OF |= {verdict: dict(color=colour) for verdict, colour in ({"": BLACK} | COLOUR_OF).items()}
 CLOSE = dict(handletextpad=0, columnspacing=1)  # a legend of marks
-
-
-def plot_times(times: dict[str, float]) -> Axes:
-    """Draw times as bars. `times` maps labels to seconds."""
-    unit, factor = unit_for(max(times.values()))
-    ax = new_axes(8, 0.9 + 0.45 * len(times), xlabel=f"time in {unit}")
-    ax.barh(range(len(times)), [time * factor for time in times.values()], color=BLUE, height=0.6)
-    label_rows(ax, times, room=0.28 + 0.05 * len(times))
-    return with_alt(ax, f"Times, as bars from a common start: {joined(times)}.")
 
 
 def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]], xlabel: str) -> Axes:

@@ -8,11 +8,13 @@ import pkgutil
 from importlib import import_module
 
 import pytest
+from drawings import cut_off, elements, overlapping, texts
 from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from d2lhybrid import plot
+from d2lhybrid.plot.svg import Drawing
 from d2lhybrid.threads.log import Span
 
 MODULES = [import_module(f"{plot.__name__}.{m.name}") for m in pkgutil.iter_modules(plot.__path__)]
@@ -169,16 +171,28 @@ def test_there_is_an_example_of_every_picture():
 
 def example(name, factor=1):
     pyplot.close("all")
-    return EXAMPLES[name](PICTURES[name], factor).figure
+    made = EXAMPLES[name](PICTURES[name], factor)
+    return made if isinstance(made, Drawing) else made.figure
 
 
 @pytest.fixture(scope="module")
-def figures():
-    """Name -> the example's figure, whose layout is done."""
+def pictures():
+    """Name -> the example's drawing or figure, whose layout is done."""
     made = {name: example(name) for name in EXAMPLES}
-    for figure in made.values():
-        figure.draw_without_rendering()
+    for picture in made.values():
+        if not isinstance(picture, Drawing):
+            picture.draw_without_rendering()
     return made
+
+
+@pytest.fixture(scope="module")
+def drawings(pictures):
+    return {name: one for name, one in pictures.items() if isinstance(one, Drawing)}
+
+
+@pytest.fixture(scope="module")
+def figures(pictures, drawings):
+    return {name: one for name, one in pictures.items() if name not in drawings}
 
 
 def test_all_letters_can_be_read(figures):
@@ -189,9 +203,9 @@ def test_all_letters_can_be_read(figures):
         assert weak == [], name
 
 
-def test_every_picture_has_a_text_that_no_measurement_changes(figures):
-    for name, figure in figures.items():
-        alt = figure.alt
+def test_every_picture_has_a_text_that_no_measurement_changes(pictures):
+    for name, picture in pictures.items():
+        alt = picture.alt
         assert example(name, 3).alt == alt, name
         assert len(alt) > 40, name
         assert alt.endswith("."), name
@@ -199,10 +213,43 @@ def test_every_picture_has_a_text_that_no_measurement_changes(figures):
         assert ALT.get(name, "") in alt, name
 
 
-def test_nothing_sticks_out_of_a_picture(figures):
+def test_nothing_sticks_out_of_a_picture(figures, drawings):
     for name, figure in figures.items():
         drawn = figure.get_tightbbox()
         width, height = figure.get_size_inches()
         assert min(drawn.x0, drawn.y0) > -0.05, name
         assert drawn.x1 < width + 0.05, name
         assert drawn.y1 < height + 0.05, name
+    for name, drawing in drawings.items():
+        assert cut_off(drawing) == [], name
+        assert overlapping(drawing) == [], name
+
+
+def test_a_drawing_can_stand_in_any_page(drawings):
+    """In a file of its own it is black on white, in a page it takes the page's colours."""
+    for name, drawing in drawings.items():
+        (root,) = elements(drawing, "title/..")
+        (title,), (described,) = elements(drawing, "title"), elements(drawing, "desc")
+        assert root.get("role") == "img", name
+        assert root.get("aria-labelledby") == described.get("id"), name
+        assert title.text, name
+        assert described.text == drawing.alt, name
+        ground, group = elements(drawing, "rect")[0], elements(drawing, "g")[0]
+        seen = dict(width=ground.get("width"), height=ground.get("height"))
+        assert seen == {side: root.get(side) for side in seen}, name
+        assert ground.get("fill") == "#fff", name
+        assert ground.get("style") == "fill:var(--picture-ground,#fff)", name
+        assert group.get("fill") == "#000", name
+        assert group.get("style") == "fill:var(--picture-ink,#000)", name
+        assert len(elements(drawing, "text")) == len(texts(drawing)) > 1, name
+        for text in elements(drawing, "text"):
+            assert {"fill", "style", "stroke", "fill-opacity"}.isdisjoint(text.keys()), name
+        for forbidden in ("<style", "class=", "<marker", "url(", "<script", "nan", 'inf"'):
+            assert forbidden not in drawing.svg, (name, forbidden)
+        assert len(drawing.svg) < 6000, name
+
+
+def test_what_is_measured_says_so(drawings):
+    measured = {name for name, one in drawings.items() if 'data-figures="measured"' in one.svg}
+    assert measured == {"plot_times", "plot_lanes"}
+    assert {name for name in drawings if example(name, 3).svg != drawings[name].svg} == measured

@@ -1,10 +1,25 @@
 """The pictures of programs: what is on them, and that a reader can follow them."""
 
+from itertools import pairwise
+
 import networkx
-from matplotlib.patches import BoxStyle
-from pictures import arrows, cut_off, extents, overlapping, place_of, texts
+import pytest
+from drawings import (
+    arrows,
+    box_of,
+    boxes,
+    cut_off,
+    extents,
+    links,
+    overlapping,
+    place_of,
+    rects,
+    texts,
+    under_boxes,
+)
 
 from d2lhybrid.hybrid.recorder import trace
+from d2lhybrid.plot.colours import BLUE, ORANGE
 from d2lhybrid.plot.flow import plot_data_flow, plot_pipeline, plot_stages
 from d2lhybrid.text.dataflow import data_flow
 from d2lhybrid.text.program import evoke_, inline
@@ -13,33 +28,16 @@ FOLDED = "e = 3\nf = 7\ng = 10\nprint(10)"
 SHARED = "x = 1\ny = x + x\nz = x * x\nw = x - x\nprint(y, z, w)"
 
 
-def small_flow():
+def graph(*edges, alone=()):
+    """A graph from pairs of labels; what nothing feeds is an input, and has no name."""
     flow = networkx.DiGraph()
-    flow.add_node("x", label="x", kind="input", name="")
-    flow.add_node("y", label="relu", kind="operation", name="h")
-    flow.add_edge("x", "y")
+    fed = [target for _, target in edges]
+    for node in [*alone, *(label for edge in edges for label in edge)]:
+        kind, name = ("operation", f"v{len(flow)}") if node in fed else ("input", "")
+        if node not in flow:
+            flow.add_node(node, label=node, kind=kind, name=name)
+    flow.add_edges_from(edges)
     return flow
-
-
-def test_data_flow_has_every_value_every_name_and_every_arrow():
-    program = inline(evoke_())
-    ax = plot_data_flow(program)
-    assert sorted(texts(ax)) == sorted([*"1234", "+", "+", "+", "print", *"efg"])
-    *numbers, e, f, g, shown = [place_of(ax, label) for label in "1234"] + [
-        *[place_of(ax, "+", which) for which in range(3)],
-        place_of(ax, "print"),
-    ]
-    expected = {*zip(numbers, [e, e, f, f], strict=True), (e, g), (f, g), (g, shown)}
-    assert arrows(ax) == expected
-    assert len(expected) == len(data_flow(program).edges)
-
-
-def test_data_flow_can_be_read():
-    for program in [inline(evoke_()), evoke_(), FOLDED, SHARED]:
-        ax = plot_data_flow(program)
-        assert all(start[1] > end[1] for start, end in arrows(ax)), program  # what feeds is above
-        assert overlapping(ax) == [], program
-        assert cut_off(ax) == [], program
 
 
 def chain(*labels):
@@ -53,113 +51,136 @@ def chain(*labels):
 
 LAYERS = chain("input", "linear", "tanh", "linear", "tanh")
 LONG = chain("x", *[f"operation {step}" for step in range(9)])
+WIDE = "a function with a very long name"
+# one on which an arrow would run under boxes if it were straight, or stopped before small ones only
+FUSED = graph(*((label, "+, +, +") for label in "abcd"))
+RESIDUAL = graph(*pairwise(["x", "linear", WIDE, "+", "relu", "sum"]), ("x", "+"), ("+", "sum"))
+LADDER = graph(*((f"n{i}", f"n{j}") for j in range(7) for i in range(j) if (i + j) % 3))
+WIDE_ONES = graph(("a", f"{WIDE} 1"), ("a", f"{WIDE} 2"), (f"{WIDE} 1", "b"), (f"{WIDE} 2", "b"))
+GRAPHS = {"fused": FUSED, "residual": RESIDUAL, "ladder": LADDER, "wide": WIDE_ONES}
+PROGRAMS = [inline(evoke_()), evoke_(), FOLDED, SHARED]
+CHAINS = [LAYERS, LONG, "print(1)", chain("input"), chain("input", "linear, " * 12, "tanh")]
+
+
+def test_data_flow_has_every_value_every_name_and_every_arrow():
+    program = inline(evoke_())
+    drawing = plot_data_flow(program)
+    assert sorted(texts(drawing)) == sorted([*"1234", "+", "+", "+", "print", *"efg"])
+    *numbers, e, f, g, shown = [box_of(drawing, label) for label in "1234"] + [
+        *[box_of(drawing, "+", which) for which in range(3)],
+        box_of(drawing, "print"),
+    ]
+    expected = {*zip(numbers, [e, e, f, f], strict=True), (e, g), (f, g), (g, shown)}
+    assert set(links(drawing)) == expected
+    assert len(expected) == len(data_flow(program).edges)
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS, *CHAINS, *GRAPHS.values(), GRAPHS])
+def test_data_flow_can_be_read(program):
+    drawing = plot_data_flow(program)
+    assert overlapping(drawing) == []
+    assert cut_off(drawing) == []
+    assert under_boxes(drawing) == []
+    assert {len(pair) for pair in links(drawing)} <= {2}  # each arrow joins two boxes
+    if program not in CHAINS:
+        assert all(start[1] < end[1] for start, *_, end in arrows(drawing))  # what feeds is above
+
+
+def test_an_arrow_goes_around_what_stands_between_its_ends():
+    drawing = plot_data_flow(RESIDUAL)
+    ends = box_of(drawing, "x"), box_of(drawing, "+")
+    (around,) = [a for a, p in zip(arrows(drawing), links(drawing), strict=True) if p == ends]
+    assert max(x for x, _ in around) > box_of(drawing, WIDE).x1
 
 
 def test_a_chain_is_drawn_from_left_to_right_with_a_row_for_each_layer():
-    ax = plot_data_flow({"layers": LAYERS, "too long for a row": LONG})
-    first, again = place_of(ax, "linear"), place_of(ax, "linear", 1)
-    assert place_of(ax, "input")[1] == first[1] == place_of(ax, "tanh")[1]
-    assert place_of(ax, "input")[0] < first[0] < place_of(ax, "tanh")[0]
-    assert (place_of(ax, "tanh"), again) in arrows(ax)
-    assert [place_of(ax, label, 1)[1] for label in ("linear", "tanh")] == [again[1]] * 2
-    shown = ax.transData.transform
-    assert shown(again)[1] < shown(first)[1]
-    assert shown(place_of(ax, "too long for a row"))[1] < shown(again)[1]
-    assert shown(place_of(ax, "operation 8"))[1] < shown(place_of(ax, "operation 0"))[1]
-    assert ax.figure.get_size_inches()[0] * 72 < 390  # a telephone's width, so as it is
-    assert overlapping(ax) == []
-    assert cut_off(ax) == []
-
-
-def test_a_chain_can_be_read_where_it_is_short_and_where_a_box_is_too_wide_for_a_row():
-    for flow in ("print(1)", chain("input"), LAYERS, LONG, chain("input", "linear, " * 12, "tanh")):
-        ax = plot_data_flow(flow)
-        assert overlapping(ax) == []
-        assert cut_off(ax) == []
+    drawing = plot_data_flow({"layers": LAYERS, "too long for a row": LONG})
+    first, again = box_of(drawing, "linear"), box_of(drawing, "linear", 1)
+    last = box_of(drawing, "tanh")
+    assert box_of(drawing, "input").y0 == first.y0 == last.y0
+    assert box_of(drawing, "input").x1 < first.x0 < first.x1 < last.x0
+    assert (last, again) in links(drawing)
+    assert box_of(drawing, "tanh", 1).y0 == again.y0 > first.y1
+    assert place_of(drawing, "too long for a row")[1] > again.y1
+    assert box_of(drawing, "operation 8").y0 > box_of(drawing, "operation 0").y1
+    assert drawing.view[2] < 390  # a telephone's width, so as it is
 
 
 def test_beside_another_program_a_chain_is_drawn_downwards():
-    ax = plot_data_flow({"chain": LAYERS, "sum": "e = 1 + 2"})
-    assert place_of(ax, "input")[0] == place_of(ax, "linear")[0]
-    assert place_of(ax, "input")[1] > place_of(ax, "linear")[1]
+    drawing = plot_data_flow({"chain": LAYERS, "sum": "e = 1 + 2"})
+    one, other = box_of(drawing, "input"), box_of(drawing, "linear")
+    assert one.middle[0] == pytest.approx(other.middle[0], abs=0.1)
+    assert one.y1 < other.y0
 
 
 def test_data_flow_tells_inputs_from_operations_by_shape():
-    boxes = {
-        text.get_text(): type(text.get_bbox_patch().get_boxstyle())
-        for text in plot_data_flow("print(1)").texts
-        if text.get_bbox_patch()
-    }
-    assert boxes == {"1": BoxStyle.Circle, "print": BoxStyle.Round}
+    (one, _), (shown, _) = rects(plot_data_flow("print(1)"))
+    assert (float(one["rx"]), float(one["ry"])) == (12, 12)
+    assert (shown["rx"], shown.get("ry")) == ("4", None)
+    assert (one["stroke"], shown["stroke"]) == (ORANGE, BLUE)
 
 
 def test_several_data_flows_stand_side_by_side_with_their_titles():
-    ax = plot_data_flow({"long": "e = 1 + 2\nprint(e)", "short": "print(3)"})
-    assert {"long", "short"} < set(texts(ax))
-    left = [place_of(ax, label)[0] for label in ("1", "2", "long")]
-    right = [place_of(ax, label)[0] for label in ("3", "short")]
-    assert max(left) < min(right)
-    assert place_of(ax, "1")[1] == place_of(ax, "3")[1]  # both begin at the same height
-    assert place_of(ax, "long")[1] > place_of(ax, "1")[1]
-    assert overlapping(ax) == []
-    assert cut_off(ax) == []
+    drawing = plot_data_flow({"long": "e = 1 + 2\nprint(e)", "short": "print(3)"})
+    where = dict(extents(drawing))
+    assert max(where[text].x1 for text in ("1", "2", "e", "long")) < where["short"].x0
+    assert max(where[text].x1 for text in ("1", "2", "e", "long")) < where["3"].x0
+    assert box_of(drawing, "1").y0 == box_of(drawing, "3").y0  # both begin at the same height
+    assert where["long"].y1 < box_of(drawing, "1").y0
 
 
 def test_values_of_the_same_depth_do_not_cover_each_other():
-    ax = plot_data_flow(SHARED)
-    assert len({place_of(ax, sign) for sign in "+*-"}) == 3
-    assert len({place_of(ax, sign)[1] for sign in "+*-"}) == 1
-    ax = plot_data_flow(FOLDED)
-    places = [place_of(ax, "3"), place_of(ax, "7"), place_of(ax, "10"), place_of(ax, "10", 1)]
-    assert len(set(places)) == 4
+    drawing = plot_data_flow(SHARED)
+    assert len({box_of(drawing, sign).x0 for sign in "+*-"}) == 3
+    assert len({box_of(drawing, sign).y0 for sign in "+*-"}) == 1
+    drawing = plot_data_flow(FOLDED)
+    areas = [box_of(drawing, "3"), box_of(drawing, "7")]
+    areas += [box_of(drawing, "10", which) for which in (0, 1)]
+    assert len(set(areas)) == 4
 
 
 def test_a_graph_can_be_given_as_it_is():
-    ax = plot_data_flow(small_flow())
-    assert sorted(texts(ax)) == ["h", "relu", "x"]
-    assert arrows(ax) == {(place_of(ax, "x"), place_of(ax, "relu"))}
+    drawing = plot_data_flow(graph(("x", "relu")))
+    assert sorted(texts(drawing)) == ["relu", "v1", "x"]
+    assert links(drawing) == [(box_of(drawing, "x"), box_of(drawing, "relu"))]
 
 
 def test_a_graph_is_drawn_as_its_data_flow():
-    ax = plot_data_flow(trace(lambda a, b: (a + b) * a, 1, 2))
-    assert texts(ax) == ["a", "b", "+", "v1", "*", "v2"]
+    drawing = plot_data_flow(trace(lambda a, b: (a + b) * a, 1, 2))
+    assert texts(drawing) == ["a", "b", "+", "v1", "*", "v2"]
 
 
 def test_stages_follow_each_other_from_left_to_right():
-    ax = plot_stages({"define": "a\nlonger line", "compile": "b", "run": "10"})
-    assert texts(ax) == ["define", "a\nlonger line", "compile", "b", "run", "10"]
-    boxes = [text for text in ax.texts if text.get_bbox_patch()]
-    assert len(boxes) == 3
-    assert {(box.get_fontfamily()[0], box.get_va()) for box in boxes} == {("monospace", "top")}
+    text = "def f(a):\n    return a"
+    drawing = plot_stages({"define": text, "compile": "b", "run": "10"})
+    lines = [line.replace("\xa0", " ") for line in texts(drawing)]
+    assert lines == ["define", *text.splitlines(), "compile", "b", "run", "10"]
+    assert [pair[0].x1 < pair[1].x0 for pair in links(drawing)] == [True, True]
+    assert drawing.svg.count('font-family="monospace"') == 4
 
 
 def test_stages_can_be_read():
     long, wide_title = evoke_().strip(), "a title wider than its text"
-    ax = plot_stages({"define": long, wide_title: "b", "run": "10"})
-    assert overlapping(ax) == []
-    assert cut_off(ax) == []
-    box = dict(extents(ax))
-    for title, text in (("define", long), (wide_title, "b"), ("run", "10")):
-        assert box[title].y0 > box[text].y1  # a title stands above its text
-    ends = [ax.transData.transform([start, end])[:, 0] for start, end in sorted(arrows(ax))]
-    (start, end), (next_start, next_end) = ends  # each arrow in the gap between two texts
-    assert box[long].x1 < start < end <= box["b"].x0
-    assert box[wide_title].x1 < next_start < next_end <= box["10"].x0
+    drawing = plot_stages({"define": long, wide_title: "b", "run": "10"})
+    assert overlapping(drawing) == []
+    assert cut_off(drawing) == []
+    assert under_boxes(drawing) == []
+    where, (first, second, third) = dict(extents(drawing)), boxes(drawing)
+    for title, box in zip(("define", wide_title, "run"), (first, second, third), strict=True):
+        assert where[title].y1 < box.y0  # a title stands above its text
+    assert links(drawing) == [(first, second), (second, third)]
 
 
 def test_a_pipeline_is_boxes_with_arrows_and_a_text_under_each():
-    steps = {"bytecode": "what Python runs", "graph + guards": "a much longer text " * 4, "C": ""}
-    ax = plot_pipeline(steps)
-    shown = [" ".join(text.split()) for text in texts(ax)]
-    long = steps["graph + guards"].strip()
-    assert shown == ["bytecode", "what Python runs", "graph + guards", long, "C"]
-    where = dict(extents(ax))
-    boxes = [box.get_window_extent() for box in ax.patches]
-    assert len(boxes) == 3
-    assert len(arrows(ax)) == 2
-    for box, title in zip(boxes, ("bytecode", "graph + guards", "C"), strict=True):
-        title = next(text for text in where if " ".join(text.split()) == title)
-        assert box.x0 < where[title].x0 < where[title].x1 < box.x1
-    assert where["what Python runs"].y1 < boxes[0].y0
-    assert overlapping(ax) == []
-    assert cut_off(ax) == []
+    long = "a much longer text " * 4
+    steps = {"bytecode": "what Python runs", "graph + guards": long, "C": "", "MMMM WWWW": ""}
+    drawing = plot_pipeline(steps)
+    shown = " ".join(texts(drawing))
+    assert shown == f"bytecode what Python runs graph + guards {long}C MMMM WWWW"
+    found = boxes(drawing)
+    assert links(drawing) == [*pairwise(found)]
+    for box, title in zip(found, ("bytecode", "guards", "C", "WWWW"), strict=True):
+        assert box.has(next(area for text, area in extents(drawing) if title in text))
+    assert dict(extents(drawing))["what Python runs"].y0 > found[0].y1
+    assert overlapping(drawing) == []
+    assert cut_off(drawing) == []

@@ -11,7 +11,8 @@ from pictures import row_labels
 from PIL import Image, ImageChops, ImageStat
 
 from d2lhybrid.plot.colours import BLUE, looks_of
-from d2lhybrid.plot.style import joined, label_rows, new_axes, smaller, with_alt
+from d2lhybrid.plot.style import label_rows, new_axes, smaller, with_alt
+from d2lhybrid.plot.words import joined
 
 
 def visible_sides(ax):
@@ -23,16 +24,6 @@ def test_a_figure_is_white_and_of_the_size_asked_for():
     assert figure.get_facecolor() == (1, 1, 1, 1)
     assert tuple(figure.get_size_inches()) == (6, 3)
     assert figure.dpi == 72
-
-
-@pytest.fixture
-def shell(monkeypatch):
-    """IPython as a notebook's kernel has it, for this test only."""
-    shell = InteractiveShell()
-    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
-    monkeypatch.setattr(InteractiveShell, "instance", lambda: shell)
-    shell.display_formatter.active_types = ["text/plain", "text/html", "image/png"]
-    return shell
 
 
 def shown(shell):
@@ -59,7 +50,7 @@ def test_a_stored_picture_is_small_and_looks_the_same():
     figure.axes[0].legend()
     large = BytesIO()
     figure.savefig(large, format="png", dpi=144)
-    png = base64.b64decode(smaller(base64.b64encode(large.getvalue()).decode()))
+    png = smaller(large.getvalue())
     assert len(png) < 0.6 * len(large.getvalue())
     one, other = (Image.open(BytesIO(data)).convert("RGB") for data in (large.getvalue(), png))
     assert one.size == other.size

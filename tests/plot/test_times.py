@@ -16,7 +16,6 @@ from d2lhybrid.plot.times import (
     plot_over_time,
     plot_scatter,
     plot_shares,
-    plot_times,
 )
 
 UNCLEAR = "no clear difference"
@@ -33,22 +32,6 @@ GROUPS = {
         "a way with a long name": (0.9999e-3, UNCLEAR),
     },
 }
-
-
-def test_times_are_bars_from_the_top():
-    for times, unit, lengths in [
-        ({"a": 2.0, "b": 0.5}, "s", [2.0, 0.5]),
-        ({"a": 0.002, "b": 0.5e-6}, "ms", [2.0, 0.0005]),
-        ({"a": 2e-6, "b": 0.5e-6}, "µs", [2.0, 0.5]),
-        ({"a": 2e-9, "b": 0.5e-9}, "ns", [2.0, 0.5]),
-        ({"a": 2e-10}, "ns", [0.2]),
-    ]:
-        ax = plot_times(times)
-        assert ax.get_xlabel() == f"time in {unit}"
-        assert [bar.get_width() for bar in ax.patches] == pytest.approx(lengths), unit
-        assert row_labels(ax) == list(times)
-        assert ax.yaxis_inverted()
-        assert [side for side, spine in ax.spines.items() if spine.get_visible()] == ["bottom"]
 
 
 def dots(ax):

@@ -1,9 +1,8 @@
 """The pictures of syntax trees: what is on them, and that a reader can follow them."""
 
-from matplotlib.colors import to_hex
-from pictures import cut_off, overlapping, place_of, texts
+from drawings import box_of, cut_off, lines, overlapping, place_of, rects, texts
 
-from d2lhybrid.plot.colours import PALE_BLUE, PALE_ORANGE
+from d2lhybrid.plot.colours import BLUE, ORANGE
 from d2lhybrid.plot.trees import plot_tree
 
 LONG = "g = add(add(a, -b), c.d * 4 < 3)\nprint(g and not h)"
@@ -23,39 +22,40 @@ def test_a_node_reads_as_it_stands_in_the_program():
 
 
 def test_what_is_read_stands_below_and_from_left_to_right():
-    ax = plot_tree("e = add(1, 2)")
-    assign, call, one, two = (place_of(ax, label) for label in ("Assign e", "Call add", "1", "2"))
-    assert assign[1] > call[1] > one[1] == two[1]
-    assert one[0] < call[0] < two[0]
-    ends = {tuple(zip(*line.get_data(), strict=True)) for line in ax.lines}
-    assert ends == {(assign, call), (call, one), (call, two)}
+    drawing = plot_tree("e = add(1, 2)")
+    assign, call, one, two = (box_of(drawing, text) for text in ("Assign e", "Call add", "1", "2"))
+    assert assign.y1 < call.y0 < call.y1 < one.y0 == two.y0
+    assert one.x1 < call.middle[0] < two.x0
+    expected = {
+        ((above.middle[0], above.y1), (below.middle[0], below.y0))
+        for above, below in [(assign, call), (call, one), (call, two)]
+    }
+    found = [[round(number) for end in line for number in end] for line in lines(drawing)]
+    assert sorted(found) == sorted([round(n) for end in line for n in end] for line in expected)
 
 
 def test_marked_parts_have_another_colour_with_all_below_them():
-    ax = plot_tree({"before": "e = add(1, 2)", "after": "e = 1 + 2"}, marked=["add( 1,2 )"])
-    grounds = {
-        text.get_text(): to_hex(text.get_bbox_patch().get_facecolor()).upper()
-        for text in ax.texts[:5]
-        if text.get_bbox_patch()
-    }
-    orange = dict.fromkeys(["Call add", "1", "2"], PALE_ORANGE)
-    assert grounds == {"Assign e": PALE_BLUE} | orange
-    assert to_hex(ax.texts[-1].get_bbox_patch().get_facecolor()).upper() == PALE_BLUE
+    drawing = plot_tree({"before": "e = add(1, 2)", "after": "e = 1 + 2"}, marked=["add( 1,2 )"])
+    labels = [text for text in texts(drawing) if text not in ("before", "after")]
+    colours = [look["fill"] for look, _ in rects(drawing)]
+    found = list(zip(labels, colours, strict=True))
+    assert found[:4] == [("1", ORANGE), ("2", ORANGE), ("Call add", ORANGE), ("Assign e", BLUE)]
+    assert {colour for _, colour in found[4:]} == {BLUE}
 
 
 def test_a_tree_can_be_read():
-    for program in (LONG, "a", {"a long title": "a", "other": LONG}):
-        ax = plot_tree(program)
-        assert overlapping(ax) == []
-        assert cut_off(ax) == []
+    for program in (LONG, "a", {"a long title": "a", "other": LONG}, "WWWW(MMMM)"):
+        drawing = plot_tree(program)
+        assert overlapping(drawing) == []
+        assert cut_off(drawing) == []
 
 
 def test_trees_stand_side_by_side_with_their_titles():
-    ax = plot_tree({"before": "e = add(1, 2)", "after": "f = 3"})
-    left = [place_of(ax, label)[0] for label in ("before", "Assign e", "1", "2")]
-    assert max(left) < min(place_of(ax, label)[0] for label in ("after", "Assign f", "3"))
-    assert place_of(ax, "Assign e")[1] == place_of(ax, "Assign f")[1]
-    assert ax.figure.alt == (
+    drawing = plot_tree({"before": "e = add(1, 2)", "after": "f = 3"})
+    left = [place_of(drawing, label)[0] for label in ("before", "Assign e", "1", "2")]
+    assert max(left) < min(place_of(drawing, label)[0] for label in ("after", "Assign f", "3"))
+    assert box_of(drawing, "Assign e").y0 == box_of(drawing, "Assign f").y0
+    assert drawing.alt == (
         "Syntax trees. before: Below Assign e: Call add. Below Call add: 1 and 2. "
         "after: Below Assign f: 3."
     )

@@ -5,6 +5,7 @@ import platform
 import re
 import subprocess
 import sys
+from base64 import b64encode
 
 import nbformat
 import pytest
@@ -195,16 +196,24 @@ def test_handout_names_an_option_that_it_does_not_have(course, capsys):
     assert not course.files.HANDOUT.exists()
 
 
+DRAWING = '<svg role="img" xmlns="http://www.w3.org/2000/svg"><desc>Three &amp; four</desc></svg>'
+
+
 @pytest.fixture
 def small(course, monkeypatch):
-    """A course of one notebook with a picture, a note and solutions."""
+    """A course of one notebook with a picture, a drawing, a note and solutions."""
     shown = {"width": 100, "height": 50, "alt": 'Two "bars"'}
     data = {"image/png": "iVBORw0KGgo=", "text/plain": "Two"}
-    picture = nbformat.v4.new_output("display_data", data=data, metadata={"image/png": shown})
+    pictures = [nbformat.v4.new_output("display_data", data=data, metadata={"image/png": shown})]
+    shown = {"width": 200, "height": 50, "alt": "Three & four"}
+    data = data | {"image/svg+xml": DRAWING, "text/plain": "Three & four"}
+    pictures.append(
+        nbformat.v4.new_output("display_data", data=data, metadata={"image/png": shown})
+    )
     cells = [
         nbformat.v4.new_markdown_cell("# Small & good", metadata=slide("slide")),
         nbformat.v4.new_markdown_cell("[more](../README.md)", metadata=slide("-")),
-        nbformat.v4.new_code_cell("draw()", outputs=[picture], metadata=slide("fragment")),
+        nbformat.v4.new_code_cell("draw()", outputs=pictures, metadata=slide("fragment")),
         nbformat.v4.new_markdown_cell("Say it slowly.", metadata=slide("notes")),
         nbformat.v4.new_markdown_cell(
             "## Solutions", metadata={"jp-MarkdownHeadingCollapsed": True, **slide("skip")}
@@ -233,6 +242,8 @@ def test_a_page_has_a_title_texts_of_pictures_and_folded_solutions(course, small
     text = page.read_text(encoding="utf-8")
     assert "<title>Small &amp; good</title>" in text
     assert re.search(r'<img[^>]* alt="Two &quot;bars&quot;|<img[^>]* alt=\'Two "bars"\'', text)
+    assert DRAWING in text
+    assert len(re.findall("<img[^>]*image/png", text)) == 1  # not the drawing's PNG, too
     assert f"github.com/{course.manifest.repository()}/blob/main/README.md" in text
     folded = (
         r"<details>\s*<summary>Solutions</summary>(.(?!</details>))*The answer\..*</details>.*next"
@@ -269,6 +280,9 @@ def test_a_deck_has_texts_of_pictures_notes_and_what_shows_it(
     assert re.search(r'<aside class="notes">.*Say it slowly\..*</aside>', text, re.DOTALL)
     assert "width: 180px" in text  # 1.8 times
     assert "Two &quot;bars&quot;" in text or "alt='Two \"bars\"'" in text
+    drawing = f"data:image/svg+xml;base64,{b64encode(DRAWING.encode()).decode()}"
+    assert f'<img alt="Three &amp; four" src="{drawing}" style="width: 360px' in text
+    assert len(re.findall("<img[^>]*image/png", text)) == 1
     assert "The answer." not in text
 
 

@@ -1,0 +1,186 @@
+"""Drawings of our own, without matplotlib: SVG, which is the same text on every machine.
+
+A drawing is black on white. A page may set `--picture-ink` and `--picture-ground`, so that it
+follows a dark theme. There is no style sheet in it, since a page would take it for its own.
+"""
+
+import builtins
+import os
+import sys
+from base64 import b64encode
+from html import escape
+from importlib.util import find_spec
+from math import ceil, floor, hypot
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+from .colours import BLUE, GREY
+
+TITLE = dict(font_weight="bold")  # of a part of a picture
+HIGH, MARGIN = 24, 5  # pixels: of a box, around a picture
+NARROW, WIDE = set("fijlrtI1 .,:;'|!()[]{}/-*\"`"), set("mwMW%+=<>~@")
+
+
+class Box(NamedTuple):
+    """A label in a box around a place; a round one is an ellipse."""
+
+    x: float
+    y: float
+    label: str
+    colour: str = BLUE
+    round: bool = False
+
+    @property
+    def width(self):
+        return max(HIGH, width_of(self.label) + (16 if self.round else 10))
+
+
+class Drawing:
+    """A picture that is as large as what is drawn. Lengths are in pixels, and y runs downwards.
+
+    What is `measured` differs from run to run, so the course's check does not compare it.
+    """
+
+    def __init__(self, title: str, measured: bool = False):
+        self.title, self.measured, self.alt, self.shown_in = title, measured, "", None
+        self.parts, self.xs, self.ys = [], [], []  # what is drawn, and how far it reaches
+
+    def add(self, element, xs, ys, text="", **look):
+        """Add an SVG element; `stroke_width` is its attribute stroke-width."""
+        self.xs += xs
+        self.ys += ys
+        self.parts.append((element, look, text))
+
+    def rect(self, x, y, width, height, **look):
+        look = dict(x=x, y=y, width=width, height=height) | look
+        self.add("rect", (x, x + width), (y, y + height), **look)
+
+    def line(self, *points, **look):
+        look = dict(points=points, fill="none", stroke=GREY, stroke_width=1.5) | look
+        self.add("polyline", *zip(*points, strict=True), **look)
+
+    def arrow(self, *points):
+        """A line with a head at its end."""
+        *_, (x, y), (end_x, end_y) = points
+        long = hypot(end_x - x, end_y - y)
+        a, b = (end_x - x) / long, (end_y - y) / long  # one pixel along it
+        self.line(*points[:-1], (end_x - 7 * a, end_y - 7 * b))
+        wings = [(end_x - 9 * a + c * b, end_y - 9 * b - c * a) for c in (-4, 4)]
+        self.add("polygon", *zip(*wings, strict=True), points=[points[-1], *wings], fill=GREY)
+
+    def text(self, x, y, text, size=13, anchor="start", **look):
+        """Write lines of text, the middle of the first at `y`."""
+        place = dict(x=x, font_size=size, text_anchor=anchor)
+        for row, line in enumerate(text.splitlines()):
+            if not line:
+                continue
+            width, base = width_of(line, size, **look), y + (0.35 + 1.25 * row) * size
+            left = x - width * ["start", "middle", "end"].index(anchor) / 2
+            line = line.replace(" ", "\xa0") if "font_family" in look else line  # as in a program
+            ys = base - 0.85 * size, base + 0.25 * size
+            self.add("text", (left, left + width), ys, line, y=base, **place, **look)
+
+    def box(self, box):
+        width, look = box.width, pale(box.colour)
+        left, top = box.x - width / 2, box.y - HIGH / 2
+        look |= dict(rx=width / 2, ry=HIGH / 2) if box.round else dict(rx=4)
+        self.rect(left, top, width, HIGH, **look)
+        self.text(box.x, box.y, box.label, anchor="middle")
+
+    @property
+    def view(self):
+        """Its left side, its top, its width and its height."""
+        left, top = floor(min(self.xs)) - MARGIN, floor(min(self.ys)) - MARGIN
+        return left, top, ceil(max(self.xs)) + MARGIN - left, ceil(max(self.ys)) + MARGIN - top
+
+    @property
+    def svg(self):
+        left, top, width, height = self.view
+        parts = "\n".join(_element(*part) for part in self.parts)
+        name = f"p{crc32((self.alt + parts).encode()):08x}"  # its own, and the same at every run
+        measured = ' data-figures="measured"' * self.measured
+        return f"""<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="{name}"
+width="{width}" height="{height}" viewBox="{left} {top} {width} {height}"{measured}
+style="max-width:100%;height:auto">
+<title>{escape(self.title)}</title><desc id="{name}">{escape(self.alt)}</desc>
+<rect x="{left}" y="{top}" width="{width}" height="{height}"
+fill="#fff" style="fill:var(--picture-ground,#fff)"/>
+<g fill="#000" style="fill:var(--picture-ink,#000)" font-family="system-ui, sans-serif">
+{parts}
+</g></svg>
+"""
+
+    def show(self, alt):
+        """Give it its alternative text, and show it where there is a notebook; returns it."""
+        self.alt = " ".join(alt.split())
+        if display := getattr(builtins, "display", None):  # IPython puts it there
+            display(self)
+        return self
+
+    def _ipython_display_(self):
+        """Show it once in a cell, also where the last line of the cell is what has shown it."""
+        from IPython import get_ipython
+        from IPython.display import display
+
+        if self.shown_in != (cell := get_ipython().execution_count):
+            self.shown_in = cell
+            data, metadata = self._repr_mimebundle_()
+            display(data, metadata=metadata, raw=True)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        data, metadata = {"text/plain": self.alt, "image/svg+xml": self.svg}, {}
+        if find_spec("matplotlib"):  # for viewers that show no SVG
+            from .png import png
+
+            data["image/png"] = b64encode(png(self.parts, self.view)).decode()
+            metadata["image/png"] = dict(alt=self.alt, width=self.view[2], height=self.view[3])
+        # JupyterLab shows SVG as an image, without the page's colours and the alternative text
+        if "JPY_SESSION_NAME" in os.environ or sys.platform == "emscripten":
+            colours = "--picture-ink:currentColor;--picture-ground:none"
+            data["text/html"] = f'<div style="{colours}">{self.svg}</div>'
+        return data, metadata
+
+    def save(self, path: str | Path) -> None:
+        """Write it into a file whose name ends in .svg or .png."""
+        path = Path(path)
+        if path.suffix == ".svg":
+            path.write_bytes(self.svg.encode())
+        elif path.suffix == ".png":
+            from .png import png
+
+            path.write_bytes(png(self.parts, self.view))
+        else:
+            raise ValueError(f"{path} must end in .svg or .png")
+
+
+def pale(colour: str) -> dict:
+    """The look of an area on which letters can be read, whatever the ground."""
+    return dict(fill=colour, fill_opacity=0.17, stroke=colour)
+
+
+def width_of(text: str, size: float = 13, font_weight: str = "", font_family: str = "", **_):
+    """About how wide a text is in DejaVu Sans, which is wider than most fonts."""
+    widths = [0.41 if c in NARROW else 0.93 if c in WIDE else 0.63 for c in text]
+    widths = [0.61] * len(text) if font_family else widths
+    return size * (sum(widths) + 0.12 * sum(map(str.isupper, text))) * (1.12 if font_weight else 1)
+
+
+def ticks(end: float) -> dict[float, str]:
+    """Round numbers from 0 to `end`, nine at most, and how they are written."""
+    steps = (digit * 10.0**power for power in range(-12, 13) for digit in (1, 2, 5))
+    step = next(step for step in steps if end / step <= 8)
+    numbers = [step * number for number in range(int(end / step + 1e-9) + 1)]
+    return {number: f"{number:,.12f}".rstrip("0").rstrip(".") for number in numbers}
+
+
+def _element(name, look, text):
+    look = "".join(f' {key.replace("_", "-")}="{_short(value)}"' for key, value in look.items())
+    return f"<{name}{look}>{escape(text)}</{name}>"
+
+
+def _short(value):
+    """A text as it is, numbers with one digit after the point at most."""
+    if isinstance(value, (int, float)):
+        return f"{round(value, 1) + 0:.7g}"
+    return escape(value) if isinstance(value, str) else " ".join(map(_short, value))
