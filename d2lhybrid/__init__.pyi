@@ -104,6 +104,7 @@ from .plot.flow import (
 )
 from .plot.lanes import (
     plot_lanes as plot_lanes,
+    plot_times as plot_times,
 )
 from .plot.outcomes import (
     plot_chunks as plot_chunks,
@@ -126,7 +127,6 @@ from .plot.times import (
     plot_over_time as plot_over_time,
     plot_scatter as plot_scatter,
     plot_shares as plot_shares,
-    plot_times as plot_times,
 )
 from .plot.trees import (
     plot_tree as plot_tree,
