@@ -32,7 +32,7 @@ test("the pages that run are found", () => assert.equal(names.length, 4));
 for (const name of names) test(name, async () => {
   globalThis.fetch = url => assert.fail(`asks for ${url}`);
   let outputs = [];
-  const send = output => output.output_type !== "end" && outputs.push(output);
+  const send = output => outputs.push(output);
   const python = await shell(send, new Uint8Array(read("build/site/html/run/packages.zip")));
   python.FS.writeFile("/sanitize.cfg", read("tests/sanitize.cfg"));
   const masked = python.runPython(MASKS), run = python.runPython("shell.run");
@@ -40,10 +40,10 @@ for (const name of names) test(name, async () => {
     .filter(cell => cell.cell_type === "code" && !cell.source.join("").includes("google.colab"));
   assert.ok(cells.length > 20);
   const faults = [];
-  for (const cell of cells) {
+  for (const [i, cell] of cells.entries()) {
     outputs = [];
     const tagged = (cell.metadata.tags ?? []).some(tag => tag.startsWith("needs-"));
-    const ok = run([cell.source].flat().join(""));
+    const ok = run([cell.source].flat().join(""), i + 1);
     const shown = ok ? masked(outputs.map(text).join("")) : outputs.at(-1).traceback.join("\n");
     const stored = masked(cell.outputs.map(text).join(""));
     if (tagged ? shown === stored : shown !== stored) faults.push([cell.id, shown, stored]);

@@ -14,15 +14,23 @@ const colours = HighlightStyle.define([
   { tag: [tags.number, tags.bool, tags.null], color: "var(--run-number)" },
 ]);
 
-export function editor(parent, text, label, run) {
-  const ran = () => (run(), true);
-  const keys = ["Shift-Enter", "Ctrl-Enter"].map(key => ({ key, run: ran }));
+export function editor(parent, text, label, { run, runAndGoOn, changed }) {
+  const keys = [
+    { key: "Shift-Enter", run: () => (runAndGoOn(), true) },
+    { key: "Ctrl-Enter", run: () => (run(), true) },
+  ];
   const extensions = [
     history(), bracketMatching(), indentUnit.of("    "), python(), syntaxHighlighting(colours),
     EditorView.contentAttributes.of({ "aria-label": label }),
+    EditorView.updateListener.of(update => update.docChanged && changed()),
     keymap.of([...keys, ...defaultKeymap, ...historyKeymap]),
   ];
   const fresh = () => EditorState.create({ doc: text, extensions });
   const view = new EditorView({ parent, state: fresh() });
-  return { text: () => view.state.doc.toString(), reset: () => view.setState(fresh()) };
+  return {
+    text: () => view.state.doc.toString(),
+    reset: () => view.setState(fresh()),
+    focus: () => view.focus(),
+    isVisible: () => parent.offsetParent !== null,  // not in a solution that is folded
+  };
 }

@@ -16,7 +16,7 @@ class Shell:
     """Runs cells in one namespace. `send(output)` gets each output as a notebook's file has it."""
 
     def __init__(self, send):
-        self.send, self.count, self.displayed = send, 0, []
+        self.send, self.displayed = send, []
         main = sys.modules["__main__"] = types.ModuleType("__main__")
         self.names = vars(main)
         self.names["sys"] = sys  # the page leaves out the notebook's first cell, which imports it
@@ -29,17 +29,19 @@ class Shell:
             self.put("display_data", data=bundle(value))
 
     def put(self, kind, **output):
-        for stream in self.streams:
-            stream.flush()  # what was printed before comes first
+        self.flush()  # what was printed before comes first
         self.send({"output_type": kind, **output})
 
-    def run(self, text):
+    def flush(self):
+        for stream in self.streams:
+            stream.flush()
+
+    def run(self, text, number):
         """Run a cell; returns whether it ended without an error. Its last expression is shown."""
-        self.count += 1
         self.displayed.clear()
         for stream in self.streams:
             stream.left = LONGEST
-        name = f"<cell {self.count}>"  # whose lines tracebacks and inspect.getsource find here:
+        name = f"<cell {number}>"  # whose lines tracebacks and inspect.getsource find here:
         linecache.cache[name] = len(text), None, text.splitlines(True), name
         try:
             tree = ast.parse(text, name)
@@ -52,7 +54,7 @@ class Shell:
         except BaseException as error:  # SystemExit, too, ends the cell alone
             self.put("error", ename=type(error).__name__, evalue=str(error), traceback=told(error))
             return False
-        self.put("end")
+        self.flush()
         return True
 
 
@@ -98,5 +100,7 @@ def told(error):
     """The lines that say what failed, from the cell's own line on."""
     if hasattr(error, "_render_traceback_"):  # IPython asks for this
         return error._render_traceback_()
-    calls = error.__traceback__.tb_next  # the first is ours
+    calls = error.__traceback__  # the first are ours, and those of the module ast
+    while calls and not calls.tb_frame.f_code.co_filename.startswith("<cell "):
+        calls = calls.tb_next
     return ["".join(traceback.format_exception(type(error), error, calls)).rstrip()]

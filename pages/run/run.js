@@ -19,7 +19,7 @@ function make(tag, kind, more = {}) {
 
 function show(cell, output) {
   const data = output.data ?? {};
-  if (cell.quiet || output.output_type === "end") return;
+  if (cell.quiet) return;
   if (output.output_type === "stream") {
     const last = cell.out.lastElementChild;
     if (last?.dataset.name === output.name) return last.append(output.text);
@@ -46,10 +46,11 @@ function next() {
     current.stored?.setAttribute("hidden", "");
   }
   tell(ready ? say(words.running, current.number, cells.length) : words.loading);
-  worker.postMessage(current.quiet ?? current.editor.text());
+  worker.postMessage({ text: current.quiet ?? current.editor.text(), number: current.number });
 }
 
-// A cell needs what those above it have defined: those that have not run yet run first.
+// A cell needs what those above it have defined: those that have not run yet, or were changed since,
+// run first.
 function run(cell) {
   for (const one of cells.slice(0, cell.number)) {
     if ((one === cell || !one.box.dataset.state) && !queue.includes(one) && one !== current) {
@@ -66,9 +67,11 @@ function heard({ data }) {
     return tell(say(words.running, current.number, cells.length));
   }
   if (data.output) return show(current, data.output);
-  mark(current, data.ok || current.quiet ? "done" : "failed");
-  if (!data.ok && !current.quiet) queue.splice(0).forEach(one => mark(one, ""));
+  const failed = !data.ok && !current.quiet && current;
+  mark(current, failed ? "failed" : "done");
+  if (failed) queue.splice(0).forEach(one => mark(one, ""));
   next();
+  if (failed) tell(say(words.error, failed.number));
 }
 
 // A worker that does not answer, as in an endless loop, can only be ended. All names are gone then.
@@ -105,7 +108,14 @@ function enliven(box) {
   button.setAttribute("aria-label", say(words.cell, cell.number));
   button.onclick = () => run(cell);
   const holder = make("div", "run-editor", { lang: "en" });
-  cell.editor = editor(holder, text, say(words.code, cell.number), () => run(cell));
+  cell.editor = editor(holder, text, say(words.code, cell.number), {
+    run: () => run(cell),
+    runAndGoOn: () => {
+      run(cell);
+      cells.slice(cell.number).find(one => one.editor?.isVisible())?.editor.focus();
+    },
+    changed: () => cell !== current && !queue.includes(cell) && mark(cell, ""),
+  });
   cell.out = make("div", "run-out", { lang: "en", role: "group" });
   cell.out.setAttribute("aria-label", say(words.results, cell.number));
   input.replaceChildren(button, holder);
@@ -117,7 +127,10 @@ export function begin() {
   document.querySelectorAll("div.cell:has(> .cell_input)").forEach(enliven);
   restart(words.loading);
   const [all, stop, over] = bar.querySelectorAll(".run-tools button");
-  all.onclick = () => run(cells.at(-1));
+  all.onclick = () => {
+    if (!current) cells.forEach(cell => mark(cell, ""));
+    run(cells.at(-1));
+  };
   stop.onclick = () => current && restart(words.stopped);
   over.onclick = startOver;
   bar.classList.add("run-begun");

@@ -27,7 +27,7 @@ globalThis.onmessage = async ({ data }) => {
     run ??= shell(send, fetched("packages.zip")).then(python => python.runPython("shell.run"));
     const ready = await run;
     postMessage({ ready: true });
-    ok = ready(data);
+    ok = ready(data.text, data.number);
   } catch (error) {
     send({ output_type: "error", traceback: [String(error).slice(-2000)] });
   }
