@@ -95,7 +95,6 @@ from .nets import (
 )
 from .plot.curves import (
     plot_curves as plot_curves,
-    plot_steps as plot_steps,
 )
 from .plot.flow import (
     plot_data_flow as plot_data_flow,
@@ -118,6 +117,9 @@ from .plot.speedups import (
     plot_pairs as plot_pairs,
     plot_published as plot_published,
     plot_ratios as plot_ratios,
+)
+from .plot.steps import (
+    plot_steps as plot_steps,
 )
 from .plot.times import (
     plot_break_even as plot_break_even,

@@ -108,11 +108,11 @@ def arrows(drawing):
 
 def links(drawing):
     """The pairs of boxes that an arrow joins: those that it starts and ends at, up to a pixel."""
-    found = []
+    found, drawn = [], boxes(drawing)
     for start, *_, end in arrows(drawing):
         pair = []
         for x, y in (start, end):
-            wide = [box for box in boxes(drawing) if box.without_border(-1).has(Area(x, y, x, y))]
+            wide = [box for box in drawn if box.without_border(-1).has(Area(x, y, x, y))]
             pair += [box for box in wide if not box.without_border().has(Area(x, y, x, y))]
         found.append(tuple(pair))
     return found
@@ -120,14 +120,14 @@ def links(drawing):
 
 def under_boxes(drawing):
     """The places at which an arrow runs under a box, seen every two pixels."""
-    found = []
+    found, inner = [], [box.without_border() for box in boxes(drawing)]
     for points in arrows(drawing):
         for (x, y), (u, v) in pairwise(points):
             steps = int(max(abs(u - x), abs(v - y)) / 2) + 1
             for step in range(steps + 1):
                 p, q = x + (u - x) * step / steps, y + (v - y) * step / steps
                 here = Area(p, q, p, q)
-                found += [here.middle for box in boxes(drawing) if box.without_border().has(here)]
+                found += [here.middle for box in inner if box.has(here)]
     return found
 
 

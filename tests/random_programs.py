@@ -311,28 +311,32 @@ def assert_agrees_with_torch(program, rng):
     batched = BATCH in program.shapes[0]
     ordinary = [program.inputs(rng, batch) for batch in (BATCHES if batched else [1] * 20)]
     needed = compare_errors(program.net, fast, ordinary)
+
+    def assert_agrees(result, inputs, what, rows=False):
+        like, exact = program.net(*inputs), in_float64(program.net, inputs)
+        assert_close(result, like, what, rows, exact)
+
     for inputs in special_inputs(program, rng, batched):
-        assert_close(fast(*inputs), program.net(*inputs), "special numbers", rows=batched)
+        assert_agrees(fast(*inputs), inputs, "special numbers", rows=batched)
     for name, layout in LAYOUTS.items():
         inputs = program.inputs(rng, 7)
         changed = [layout(x) for x in inputs]
-        assert_close(fast(*changed), program.net(*inputs), name)
+        assert_agrees(fast(*changed), inputs, name)
     for parameter in program.net.parameters():
         parameter.mul_(-0.75)
     inputs = program.inputs(rng, 7)
-    assert_close(fast(*inputs), program.net(*inputs), "weights changed in place")
+    assert_agrees(fast(*inputs), inputs, "weights changed in place")
     assert fast.compilations == 1, f"{fast.compilations} compilations"
     return needed
 
 
 def compare_errors(net, fast, batches):
     """The largest errors of both against float64, over all batches; results must look alike."""
-    exactly = deepcopy(net).double()
     scale = ours = torchs = 0.0
     for inputs in batches:
         result, like = fast(*inputs), net(*inputs)
         assert type(result) is type(like), f"a {type(result).__name__}"
-        exact = as_list(exactly(*[x.double() for x in inputs]))
+        exact = in_float64(net, inputs)
         for one, other, true in zip(as_list(result), as_list(like), exact, strict=True):
             assert (one.shape, one.dtype) == (other.shape, other.dtype), f"{one.shape} {one.dtype}"
             assert one.is_contiguous(), "not contiguous"
@@ -358,18 +362,29 @@ def same_specials(one, other):
     )
 
 
-def assert_close(result, like, what, rows=False):
-    """Special numbers at the same places; others nearly the same, in each row on its own."""
-    for one, other in zip(as_list(result), as_list(like), strict=True):
+def in_float64(net, inputs):
+    return as_list(deepcopy(net).double()(*[x.double() for x in inputs]))
+
+
+def assert_close(result, like, what, rows=False, exact=None):
+    """Special numbers at the same places; others nearly the same, in each row on its own.
+
+    `exact` is the result in float64. It may be four times as far off as torch is: a norm of nearly
+    equal numbers magnifies the rounding errors of both.
+    """
+    like = as_list(like)
+    for one, other, true in zip(as_list(result), like, exact or like, strict=True):
         assert one.shape == other.shape, f"{what}: {one.shape}, torch {other.shape}"
         assert same_specials(one, other), f"{what}: {one}, torch {other}"
-        pairs = zip(one, other, strict=True) if rows and one.dim() > 1 else [(one, other)]
-        for mine, theirs in pairs:
-            finite = theirs.isfinite()
-            mine, theirs = mine[finite].double(), theirs[finite].double()
-            if len(theirs):
-                error, scale = (mine - theirs).abs().max(), theirs.abs().max()
-                assert error <= 2**-16 * max(scale, 1), f"{what}: {one}, torch {other}"
+        by_row = rows and one.dim() > 1
+        parts = zip(one, other, true, strict=True) if by_row else [(one, other, true)]
+        for mine, theirs, known in parts:
+            finite = theirs.isfinite() & known.isfinite()
+            mine, theirs, known = (x[finite].double() for x in (mine, theirs, known))
+            if len(known):
+                error, torchs = (mine - known).abs().max(), (theirs - known).abs().max()
+                allowed = max(2**-16 * max(known.abs().max(), 1), 4 * torchs)
+                assert error <= allowed, f"{what}: {one}, torch {other}"
 
 
 def special_inputs(program, rng, batched):

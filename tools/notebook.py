@@ -84,7 +84,7 @@ def agreed_metadata(notebook):
 def fingerprint(notebook):
     """Eight digits that change with a notebook's code or stored outputs, and eight with any cell.
 
-    nbval compares neither pictures nor measured figures. The first eight digits show that such
+    nbval compares neither PNGs nor measured figures. The first eight digits show that such
     an output is still what the code has put out; the others, that prose, tags and slides are
     still what their author stored.
     """

@@ -1,6 +1,6 @@
-"""Pictures of what changes with the size of the data, or with the steps of training."""
+"""The picture of what changes with the size of the data."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import ceil, floor, log2
 
 from matplotlib.axes import Axes
@@ -9,8 +9,6 @@ from .axes import around, in_bytes, set_log_scale
 from .colours import GREY, looks_of
 from .style import add_legend, new_axes, with_alt
 from .words import joined
-
-MOST_MARKS = 30  # on a line of steps
 
 
 def plot_curves(
@@ -45,16 +43,3 @@ def plot_curves(
         {ylabel} upwards, both axes logarithmic: {joined(curves)}. Dotted lines mark sizes, as far
         as they are known."""
     return with_alt(ax, alt)
-
-
-def plot_steps(lines: dict[str, Sequence[float]], ylabel: str) -> Axes:
-    """Draw values over the steps of training, from step 0 on, a line for each label."""
-    every = ceil(max(map(len, lines.values())) / MOST_MARKS)
-    ax = new_axes(8, 4, xlabel="step", ylabel=ylabel)
-    for label, look in looks_of(lines).items():
-        ax.plot(lines[label], markersize=5, markevery=every, linewidth=2, label=label, **look)
-    low, high = ax.dataLim.intervaly
-    if low < 0 < high:
-        ax.axhline(0, color=GREY, linewidth=1, zorder=1)
-    add_legend(ax, "beside")
-    return with_alt(ax, f"Lines over the step, with {ylabel} upwards: {joined(lines)}.")

@@ -45,7 +45,7 @@ def plot_lanes(
     for title in panels:
         picture.text(left, titles[title], title, **TITLE)
         ys = [y for (panel, _), y in places.items() if panel == title]
-        for x in ticks(end):  # a faint line at each mark, but not through a title
+        for x in ticks(0, end):  # a faint line at each mark, but not through a title
             ends = [(left + x * scale, y) for y in (ys[0] - 0.6 * ROW, ys[-1] + 0.6 * ROW)]
             picture.line(*ends, stroke_width=1, stroke_opacity=0.3)
     wanted = []  # labels, where they belong, and the room there
@@ -97,7 +97,7 @@ def _frame(picture, rows, end, xlabel):
         picture.text(left - 8, y, label, 12, "end")
     scale, bottom = (WIDTH - left) / end, rows[-1][1] + 0.6 * ROW
     picture.line((left, bottom), (WIDTH, bottom))
-    for tick, number in ticks(end).items():
+    for tick, number in ticks(0, end).items():
         picture.line((left + tick * scale, bottom), (left + tick * scale, bottom + 4))
         picture.text(left + tick * scale, bottom + 14, number, 12, "middle")
     picture.text((left + WIDTH) / 2, bottom + 32, xlabel, 12, "middle")

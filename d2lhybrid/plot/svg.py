@@ -33,7 +33,7 @@ class Box(NamedTuple):
 
     @property
     def width(self):
-        return max(HIGH, width_of(self.label) + (16 if self.round else 10))
+        return max(HIGH, width_of(self.label) + (15 if self.round else 10))
 
 
 class Drawing:
@@ -156,7 +156,7 @@ fill="#fff" style="fill:var(--picture-ground,#fff)"/>
 
 def pale(colour: str) -> dict:
     """The look of an area on which letters can be read, whatever the ground."""
-    return dict(fill=colour, fill_opacity=0.17, stroke=colour)
+    return dict(fill=colour, fill_opacity=0.2, stroke=colour)
 
 
 def width_of(text: str, size: float = 13, font_weight: str = "", font_family: str = "", **_):
@@ -166,11 +166,11 @@ def width_of(text: str, size: float = 13, font_weight: str = "", font_family: st
     return size * (sum(widths) + 0.12 * sum(map(str.isupper, text))) * (1.12 if font_weight else 1)
 
 
-def ticks(end: float) -> dict[float, str]:
-    """Round numbers from 0 to `end`, nine at most, and how they are written."""
-    steps = (digit * 10.0**power for power in range(-12, 13) for digit in (1, 2, 5))
-    step = next(step for step in steps if end / step <= 8)
-    numbers = [step * number for number in range(int(end / step + 1e-9) + 1)]
+def ticks(low: float, high: float) -> dict[float, str]:
+    """Round numbers from `low` to `high`, nine at most, and how they are written."""
+    steps = (digit * 10.0**power for power in range(-12, 300) for digit in (1, 2, 5))
+    step = next(step for step in steps if (high - low) / step <= 8)
+    numbers = [step * n for n in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
     return {number: f"{number:,.12f}".rstrip("0").rstrip(".") for number in numbers}
 
 

@@ -1,8 +1,8 @@
-"""The pictures of curves over a size, or over steps: what is on them, read from matplotlib."""
+"""The pictures of curves over a size: what is on them, read from matplotlib."""
 
 from pictures import cut_off, legend, overlapping, row_labels, texts
 
-from d2lhybrid.plot.curves import plot_curves, plot_steps
+from d2lhybrid.plot.curves import plot_curves
 
 KIB, MIB = 2**10, 2**20
 STEPS = [(4 * KIB, 1.5), (64 * KIB, 5), (MIB, 20), (128 * MIB, 180)]
@@ -70,27 +70,3 @@ def test_the_text_is_the_same_whatever_is_marked():
         for marks in ({}, {"L1": 48 * KIB}, {"first": 32 * KIB, "second": MIB})
     ]
     assert len(set(alts)) == 1
-
-
-LINES = {"slow": [1, 0.5, 0.25], "quick": [1, 0.1, 0.01], "away": [1, 2, 4]}
-
-
-def test_each_label_has_a_line_from_step_0_on():
-    ax = plot_steps(LINES, "the loss")
-    assert [list(line.get_ydata()) for line in ax.lines] == list(LINES.values())
-    assert [list(line.get_xdata()) for line in ax.lines] == [[0, 1, 2]] * 3
-    assert len({line.get_color() for line in ax.lines}) == 3
-    assert len({line.get_marker() for line in ax.lines}) == 3
-    assert legend(ax) == list(LINES)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("step", "the loss")
-
-
-def test_zero_is_marked_if_it_is_crossed():
-    for values, marked in (([1, -1], True), ([1, 0], False), ([-1, 0], False)):
-        lines = plot_steps({"a": values}, "weight").lines
-        assert [list(line.get_ydata()) for line in lines[1:]] == [[0, 0]] * marked, values
-
-
-def test_a_long_line_has_few_marks():
-    ax = plot_steps({"a": [0.5**i for i in range(99)], "b": [1, 2]}, "error")
-    assert ax.lines[0].get_markevery() == 4

@@ -252,4 +252,5 @@ def test_a_drawing_can_stand_in_any_page(drawings):
 def test_what_is_measured_says_so(drawings):
     measured = {name for name, one in drawings.items() if 'data-figures="measured"' in one.svg}
     assert measured == {"plot_times", "plot_lanes"}
-    assert {name for name in drawings if example(name, 3).svg != drawings[name].svg} == measured
+    others = {name for name in drawings if example(name, 3).svg != drawings[name].svg}
+    assert others == measured | {"plot_steps"}  # which draws what a program computes

@@ -91,7 +91,7 @@ def test_extreme_times_can_be_read(longest):
 def test_marks_are_few_and_round():
     for thousandth in [*range(1, 1000), *range(1000, 200_001, 500)]:
         end = thousandth / 1000
-        marks = ticks(end)
+        marks = ticks(0, end)
         assert 4 <= len(marks) <= 9, end
         assert min(marks) == 0, end
         assert 0.75 * end <= max(marks) <= end * (1 + 1e-9), end

@@ -13,6 +13,7 @@ from PIL import Image, ImageChops
 
 from d2lhybrid.plot.flow import plot_data_flow, plot_pipeline
 from d2lhybrid.plot.lanes import plot_times
+from d2lhybrid.plot.png import png
 from d2lhybrid.plot.svg import Box, Drawing, width_of
 from d2lhybrid.plot.trees import plot_tree
 
@@ -93,8 +94,6 @@ def test_a_drawing_is_saved_as_its_file_is_called(tmp_path):
 
 
 def test_the_png_has_every_part_of_the_drawing():
-    from d2lhybrid.plot.png import png
-
     def pixels(parts):
         return Image.open(BytesIO(png(parts, drawing.view))).convert("RGB")
 
@@ -106,6 +105,15 @@ def test_the_png_has_every_part_of_the_drawing():
     for part in drawing.parts:
         others = [one for one in drawing.parts if one is not part]
         assert ImageChops.difference(whole, pixels(others)).getbbox(), part
+
+
+def test_the_png_leaves_a_line_open():
+    drawing = Drawing("a corner")
+    drawing.line((0, 0), (40, 0), (40, 40))
+    picture = Image.open(BytesIO(png(drawing.parts, drawing.view))).convert("RGB")
+    left, top, _, _ = drawing.view
+    seen = [picture.getpixel((2 * (x - left), 2 * (y - top))) for x, y in ((20, 0), (20, 20))]
+    assert seen == [(118, 118, 118), (255, 255, 255)]
 
 
 def test_the_same_program_gives_the_same_text_in_another_process():
@@ -171,7 +179,7 @@ import d2lhybrid as d
 from d2lhybrid.threads.log import Span
 d.plot_data_flow("print(1)"), d.plot_tree("1")
 d.plot_stages({"a": "b"}), d.plot_pipeline({"a": ""})
-d.plot_times({"a": 1}), d.plot_lanes([Span("a", "b", 0, 1)])
+d.plot_times({"a": 1}), d.plot_lanes([Span("a", "b", 0, 1)]), d.plot_steps({"a": [1]}, "b")
 print(asked)
 print(d.plot_curves({"a": [(1, 1)]}, "GB/s"))
 print(d.plot_shares is d.plot_shares, asked)
