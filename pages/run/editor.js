@@ -21,7 +21,7 @@ export function editor(parent, text, label, { run, runAndGoOn, changed }) {
   ];
   const extensions = [
     history(), bracketMatching(), indentUnit.of("    "), python(), syntaxHighlighting(colours),
-    EditorView.contentAttributes.of({ "aria-label": label }),
+    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
     EditorView.updateListener.of(update => update.docChanged && changed()),
     keymap.of([...keys, ...defaultKeymap, ...historyKeymap]),
   ];
