@@ -19,7 +19,7 @@ RUNNING = [
     for name in NOTEBOOKS
     if site_run.runs(language_of(name)[1].removesuffix(".html")) and (HTML / "run").is_dir()
 ]
-IDLE = "[...document.querySelectorAll('[data-state]')].every(e => /done|failed/.test(e.dataset.state))"
+STATES = "[...document.querySelectorAll('[data-state]')].map(one => one.dataset.state)"
 PATIENCE = 120_000  # milliseconds, on a busy machine
 FIRST = "notebooks/01_imperative_programs.html"
 LAST = "notebooks/04_programs_as_graphs.html"
@@ -59,7 +59,9 @@ class Reader:
         self.page.wait_for_selector("[data-state=done]", timeout=PATIENCE)
 
     def wait(self):
-        self.page.wait_for_function(IDLE, timeout=PATIENCE)
+        self.page.wait_for_function(
+            f"{STATES}.every(one => /done|failed/.test(one))", timeout=PATIENCE
+        )
 
     def cell(self, code):
         """The first cell with some code, which may then change; from its place."""
@@ -99,8 +101,7 @@ def test_all_cells_run_and_nothing_is_asked_elsewhere(open_page, shut_out, name)
     reader.all.click()
     reader.wait()
     assert any(one.endswith(".wasm") for one in reader.page.asked)
-    states = reader.page.eval_on_selector_all("[data-state]", "all => all.map(e => e.dataset.state)")
-    assert states == ["done"] * cells
+    assert reader.page.evaluate(STATES) == ["done"] * cells
     tagged = reader.page.locator("[class*=tag_needs-]")
     assert reader.live.count() == cells - tagged.count()
     notes = tagged.locator(".run-note").all_text_contents()
