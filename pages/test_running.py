@@ -5,7 +5,6 @@ would use it.
 """
 
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -14,28 +13,26 @@ from reader import NOTEBOOKS, language_of, missing, page as stored
 from tools import site, site_run
 from tools.site import HTML, ROOT
 
-RUNNING = [
-    name
-    for name in NOTEBOOKS
-    if site_run.runs(language_of(name)[1].removesuffix(".html")) and (HTML / "run").is_dir()
-]
+RUNNING = [name for name in NOTEBOOKS if site_run.runs(language_of(name)[1].removesuffix(".html"))]
 STATES = "[...document.querySelectorAll('[data-state]')].map(one => one.dataset.state)"
 PATIENCE = 120_000  # milliseconds, on a busy machine
 FIRST = "notebooks/01_imperative_programs.html"
 LAST = "notebooks/04_programs_as_graphs.html"
 
 
-def test_each_cell_puts_out_what_is_stored():
-    if not shutil.which("npm"):
+@pytest.fixture(scope="module", autouse=True)
+def packed():
+    if not (HTML / "run").is_dir():
         missing("needs npm")
+
+
+def test_each_cell_puts_out_what_is_stored():
     tests = ROOT / "pages" / "run" / "cells.test.mjs"
     done = subprocess.run(["node", "--test", tests], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
 def test_what_is_loaded_is_whole_and_light():
-    if not RUNNING:
-        missing("needs npm")
     files = [path for path in (HTML / "run").rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 16_000_000
     licences = (HTML / "run" / "LICENSES.txt").read_text("utf-8")
@@ -191,8 +188,6 @@ def test_the_keyboard_is_enough(open_page):
 
 
 def test_a_page_that_is_opened_as_a_file_says_how_to_serve_it(visit, base):
-    if not RUNNING:
-        missing("needs npm")
     page = visit(base["file"] + FIRST)
     page.click(".run-start")
     assert "python3 -m http.server" in page.locator(".run-bar output").text_content()

@@ -28,7 +28,8 @@ def runs(page):
 def make(folder, python):
     """Make the folder. `python` is that of the pages' environment, which has NetworkX."""
     if not install():
-        print("The pages cannot run their code: that needs npm, which comes with Node.js.")
+        print("The pages cannot run their code: that needs npm, which comes with Node.js, and, the")
+        print("first time, the web.")
         return
     (folder / "pyodide").mkdir(parents=True)
     for name in PYODIDE:
@@ -55,13 +56,14 @@ def make(folder, python):
 
 def install():
     """Install what pages/package-lock.json pins, unless it is there; returns whether it is."""
-    done, lock = MODULES / "made-from", (PAGES / "package-lock.json").read_bytes()
-    if done.is_file() and done.read_bytes() == lock:
-        return True
-    npm = shutil.which("npm")
-    if not npm or environment.run([npm, "ci", "--loglevel=error"], cwd=PAGES):
+    npm, done = shutil.which("npm"), MODULES / "made-from"
+    if not npm:
         return False
-    done.write_bytes(lock)
+    lock = (PAGES / "package-lock.json").read_bytes()
+    if not (done.is_file() and done.read_bytes() == lock):
+        if environment.run([npm, "ci", "--loglevel=error"], cwd=PAGES):
+            return False
+        done.write_bytes(lock)
     return True
 
 
