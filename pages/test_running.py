@@ -8,6 +8,7 @@ import re
 import subprocess
 
 import pytest
+from playwright.sync_api import expect
 from reader import NOTEBOOKS, language_of, missing, page as stored
 
 from tools import site, site_run
@@ -116,7 +117,7 @@ def test_all_cells_run_and_nothing_is_asked_elsewhere(open_page, shut_out, name)
 
 
 def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
-    reader = open_page(FIRST)
+    reader, said = open_page(FIRST), site.words()["en"]["run"]
     reader.begin()
     exercise, checked = reader.cell("times_add_is_called = ..."), reader.cell("check(times_add")
     checked.locator(".run-cell").click()
@@ -128,13 +129,13 @@ def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
 
     reader.write(exercise, "def f():\n    return 1 / 0\n\nf()")
     reader.page.keyboard.press("Control+Enter")
+    expect(exercise.locator(".run-error")).to_contain_text("ZeroDivisionError", timeout=PATIENCE)
     number = exercise.locator(".run-cell").get_attribute("aria-label").removeprefix("Run cell ")
     reader.see(exercise, f'"<cell {number}>", line 2, in f')
     reader.see(exercise, "return 1 / 0")
     assert exercise.locator(".run-error").text_content().count("File") == 2
-    assert exercise.get_attribute("data-state") == "failed"
-    error = site.words()["en"]["run"]["error"].format(number)
-    assert reader.bar.locator("output").text_content() == error
+    expect(exercise).to_have_attribute("data-state", "failed")
+    expect(reader.bar.locator("output")).to_have_text(said["error"].format(number))
 
     reader.write(exercise, "while True:\n    print('again')")
     reader.page.keyboard.press("Control+Enter")
@@ -144,7 +145,7 @@ def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
     assert exercise.get_attribute("data-state") == ""
     reader.page.wait_for_timeout(500)
     assert len(reader.page.workers) == 1  # the one in the loop has been ended
-    assert reader.bar.locator("output").text_content() == site.words()["en"]["run"]["stopped"]
+    expect(reader.bar.locator("output")).to_have_text(said["stopped"])
     reader.write(exercise, "add(20, 22)")  # which a cell above defines: that runs anew
     reader.page.keyboard.press("Control+Enter")
     reader.see(exercise, re.compile(r"^42\s*$"))
