@@ -6,6 +6,8 @@ from math import ceil, floor, log, log2, log10, sqrt
 from matplotlib.axis import Axis
 from matplotlib.ticker import EngFormatter, NullLocator
 
+from .words import decimal
+
 BYTES = ("bytes", "KiB", "MiB", "GiB", "TiB")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 RATIOS = (1.001, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5)
@@ -19,7 +21,7 @@ def plain(number: float) -> str:
         digit, power = f"{number:.0e}".split("e")
         digit = "" if digit == "1" else f"{digit}·"
         return f"{digit}10{str(int(power)).translate(SUPERSCRIPTS)}"
-    return f"{number:,.12f}".rstrip("0").rstrip(".")
+    return decimal(number)
 
 
 def in_bytes(size: float) -> str:

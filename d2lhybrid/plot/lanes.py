@@ -57,9 +57,11 @@ def plot_lanes(
         else:
             picture.rect(x - 1, y - 0.48 * ROW, 2, 0.83 * ROW)
             wanted.append((label, x, y - 0.73 * ROW, inf))
-    large, small = (_written(wanted, left, size) for size in (12, 10))
-    for place, label in (small if len(small) > len(large) else large).items():
-        picture.text(*place, label, 10 if len(small) > len(large) else 12, "middle")
+    written, size = max(
+        [(_written(wanted, left, size), size) for size in (12, 10)], key=lambda one: len(one[0])
+    )
+    for place, label in written.items():
+        picture.text(*place, label, size, "middle")
     parts = []
     for title, own in panels.items():  # the same at every run, even where another worker does it
         rows = joined(lane for panel, lane in places if panel == title)

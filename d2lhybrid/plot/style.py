@@ -20,7 +20,6 @@ STYLE = {
     "axes.spines.top": False,
     "axes.titlesize": 13,
 }
-TITLE = dict(fontsize=13, fontweight="bold")  # of a part of a picture
 LEGENDS = {
     "inside": {},
     "beside": dict(loc="upper left", bbox_to_anchor=(1, 0.95)),
@@ -73,10 +72,8 @@ def _prepare(shell):
     def png(picture):
         data, shown = draw(picture)
         size = [round(float(side) * picture.dpi, 2) for side in picture.get_size_inches()]
-        return b64encode(smaller(b64decode(data))).decode(), shown | {
-            "alt": picture.alt,
-            "figure": size,
-        }
+        data = b64encode(smaller(b64decode(data))).decode()
+        return data, shown | {"alt": picture.alt, "figure": size}
 
     def html(picture):
         data, shown = png(picture)

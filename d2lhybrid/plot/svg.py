@@ -16,6 +16,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from .colours import BLUE, GREY
+from .words import decimal
 
 TITLE = dict(font_weight="bold")  # of a part of a picture
 HIGH, MARGIN = 24, 5  # pixels: of a box, around a picture
@@ -171,7 +172,7 @@ def ticks(low: float, high: float) -> dict[float, str]:
     steps = (digit * 10.0**power for power in range(-12, 300) for digit in (1, 2, 5))
     step = next(step for step in steps if (high - low) / step <= 8)
     numbers = [step * n for n in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
-    return {number: f"{number:,.12f}".rstrip("0").rstrip(".") for number in numbers}
+    return {number: decimal(number) for number in numbers}
 
 
 def _element(name, look, text):

@@ -1,4 +1,4 @@
-"""Words for readers who cannot see a picture."""
+"""Words and numbers of pictures, with matplotlib or without."""
 
 from collections.abc import Iterable
 
@@ -11,3 +11,8 @@ def joined(words: Iterable[str]) -> str:
     if any("," in word for word in [*most, last]):
         return f"{'; '.join(most)}; and {last}"
     return f"{', '.join(most)} and {last}"
+
+
+def decimal(number: float) -> str:
+    """A number without an exponent: 1,000 or 0.1."""
+    return f"{number:,.12f}".rstrip("0").rstrip(".")
