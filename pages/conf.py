@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from pairs import Pairs
 
-from tools import colab, manifest, notebook, site
+from tools import colab, manifest, notebook, site, site_run
 
 here = next(one for one in site.words() if tags.has(one))  # noqa: F821, of sphinx-build -t
 said = site.words()[here]
@@ -70,6 +70,9 @@ def on_page(app, page, template, context, doctree):
     }
     if not page.startswith("notebooks/"):
         context["theme_launch_buttons"] = {}
+    if site_run.runs(page) and (site.HTML / "run").is_dir():
+        folder = "../" * (page.count("/") + bool(site.home(here)))
+        context["run"] = {"folder": f"{folder}run/", "words": said["run"]}
 
 
 def prepare(app, page, content):

@@ -6,81 +6,18 @@ keeps people out, which takes minutes, and not only at some.
 
 import os
 import re
-import shutil
-import subprocess
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import sync_playwright
 from reader import PAGES, language_of
 
 from tools import site
-from tools.site import HTML, ROOT
+from tools.site import ROOT
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-# Without these Chromium asks Google's servers at each start.
-QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-QUIET += ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SOME = ["index.html", "results.html", "404.html", "notebooks/06_measuring_honestly.html"]
 SOME += ["zh/index.html", "zh/GLOSSARY.html", "zh/notebooks/12_write_your_own_hybridizer.html"]
 LOOKS = [(1300, "light"), (390, "dark"), (1300, "dark"), (390, "light")]
 ALL = os.environ.get("D2LHYBRID_ALL_PAGES")
-
-
-def missing(what):
-    """Skip a test, but not where nothing may be missing."""
-    (pytest.fail if os.environ.get("D2LHYBRID_NO_SKIPS") else pytest.skip)(what)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if not CHROMIUM:
-        missing("needs Chromium")
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield found
-        found.close()
-
-
-@pytest.fixture
-def visit(browser):
-    """A function that opens a page of given width and colours."""
-    contexts = []
-
-    def visit(address, width=1300, colours="light"):
-        size = {"width": width, "height": 900}
-        contexts.append(browser.new_context(viewport=size, color_scheme=colours))
-        page = contexts[-1].new_page()
-        page.asked, page.faults = [], []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.on("pageerror", lambda error: page.faults.append(error))
-        page.goto(address)
-        return page
-
-    yield visit
-    for context in contexts:
-        context.close()
-
-
-@pytest.fixture(scope="module")
-def base():
-    """From "file" or "server" to the address of the site there."""
-
-    class Silent(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=HTML)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield {
-            "file": HTML.as_uri() + "/",
-            "server": f"http://127.0.0.1:{server.server_port}/",
-        }
-        server.shutdown()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -98,26 +35,10 @@ def test_a_served_page_asks_only_its_server(visit, base):
     assert [one for one in page.asked if not one.startswith(base["server"])] == []
 
 
-@pytest.fixture(scope="module")
-def axe():
-    """The text of axe-core, which finds what keeps people out."""
-    if not AXE.exists():
-        if not shutil.which("npm"):
-            missing("needs npm")
-        command = ["npm", "install", "--no-save", "--no-package-lock", "axe-core@4.14.1"]
-        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    return AXE.read_text("utf-8")
-
-
 @pytest.mark.parametrize(("width", "colours"), LOOKS if ALL else LOOKS[:2])
 @pytest.mark.parametrize("name", PAGES if ALL else SOME)
-def test_nothing_on_a_page_keeps_people_out(visit, base, axe, name, width, colours):
-    page = visit(base["file"] + name, width, colours)
-    page.evaluate(axe)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert len(found["passes"]) > 5
-    places = [(one["id"], node["html"]) for one in found["violations"] for node in one["nodes"]]
-    assert places == []
+def test_nothing_on_a_page_keeps_people_out(visit, base, shut_out, name, width, colours):
+    assert shut_out(visit(base["file"] + name, width, colours)) == []
 
 
 SEARCHES = {

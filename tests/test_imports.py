@@ -44,7 +44,7 @@ FLOORS = {
             "run_notebooks",
             "results",
         },
-        {"site_pages"},
+        {"site_pages", "site_run"},
         {"site"},
         {"bundle"},
         {"commands"},

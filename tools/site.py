@@ -14,7 +14,7 @@ import shutil
 import tomllib
 import webbrowser
 
-from . import authoring, environment, glossary, manifest, notebook, site_pages, translate
+from . import authoring, environment, glossary, manifest, notebook, site_pages, site_run, translate
 from .files import ROOT
 
 PAGES = ROOT / "pages"
@@ -27,6 +27,7 @@ def site(show=False, check=False):
     """Make the course's web pages, in build/site/html/."""
     python = environment.for_pages()
     shutil.rmtree(BUILD, ignore_errors=True)
+    site_run.make(HTML / "run", python)
     for language in words():
         stage(language)
     for language in words():  # the English pages come first, and the others into a folder there

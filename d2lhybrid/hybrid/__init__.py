@@ -14,6 +14,7 @@
     compiler    hybridize: all of these together                                   12
     export      a compiled network as a folder of C                                08, 12
     backend     the compiler as a backend of torch.compile                         12
+    torch_or_none  torch, or its stand-in where programs of numbers are all
 
 A new operation is one entry in `operations.OPERATIONS`. If C has no function for it, write one in
 codegen/prelude.c; if torch has other names for the operation, add them to `recorder.SYNONYMS`. A

@@ -26,13 +26,12 @@ from math import prod
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from .names import UniqueNames
 from .operations import BATCH, OPERATIONS, operation_names
 
 if TYPE_CHECKING:
     import networkx
+    import torch
 
     from ..plot.svg import Drawing
 

@@ -15,9 +15,8 @@ Each function has the parameters of torch's own. It gets symbols and tensors, an
 Inductor calls such rules decompositions.
 """
 
-import torch
-
 from .operations import UnsupportedOperation
+from .torch_or_none import torch
 
 
 def gelu(recorder, input, approximate="none"):

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import torch
-from torch.nn.functional import gelu, linear, silu
+from .torch_or_none import torch
 
+functional = torch.nn.functional
 BATCH = "n"  # the first size of a shape, where it may differ from call to call
 
 
@@ -59,7 +59,7 @@ def row_shape(x):
 
 def layer_norm(x, eps):
     """Each row, moved to the mean 0 and scaled to the variance 1."""
-    return torch.nn.functional.layer_norm(x, x.shape[-1:], eps=eps)
+    return functional.layer_norm(x, x.shape[-1:], eps=eps)
 
 
 def rms_norm(x, eps):
@@ -135,15 +135,17 @@ OPERATIONS = {
     "relu": Operation(torch.relu, "relu({})", "relu({})"),
     "tanh": Operation(torch.tanh, "tanh({})", "tanhf({})"),
     "sigmoid": Operation(torch.sigmoid, "sigmoid({})", "sigmoid({})"),
-    "silu": Operation(silu, "silu({})", "silu({})"),
-    "gelu": Operation(gelu, "gelu({})", "gelu({})"),
-    "gelu_tanh": Operation(partial(gelu, approximate="tanh"), "gelu_tanh({})", "gelu_tanh({})"),
+    "silu": Operation(functional.silu, "silu({})", "silu({})"),
+    "gelu": Operation(functional.gelu, "gelu({})", "gelu({})"),
+    "gelu_tanh": Operation(
+        partial(functional.gelu, approximate="tanh"), "gelu_tanh({})", "gelu_tanh({})"
+    ),
     "rsqrt": Operation(torch.rsqrt, "rsqrt({})", "1 / sqrtf({})"),
     "softmax": by_rows(softmax, operands=("input",)),
     "layer_norm": by_rows(layer_norm, operands=("input", "eps")),
     "rms_norm": by_rows(rms_norm, operands=("input", "eps")),
     "linear": Operation(
-        linear,
+        functional.linear,
         "linear({}, {}, {})",
         "{} + {}",
         operands=("input", "weight", "bias"),

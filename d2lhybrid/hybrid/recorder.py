@@ -22,12 +22,10 @@ from contextvars import ContextVar
 from numbers import Real
 from pathlib import Path
 
-import torch
-from torch.overrides import TorchFunctionMode
-
 from .graph import Graph, Node, plain_number
 from .layers import LAYERS
 from .operations import BATCH, OPERATIONS, UnsupportedOperation
+from .torch_or_none import torch
 
 # Files whose lines are not the user's program.
 NOT_THE_USERS = tuple(str(Path(file).parent) + os.sep for file in (__file__, torch.__file__))
@@ -149,7 +147,7 @@ KNOWN = {
 } - {torch.batch_norm}  # its parameters have another order
 
 
-class Recorder(TorchFunctionMode):
+class Recorder(torch.overrides.TorchFunctionMode):
     """Keeps the nodes in the order of computing.
 
     Within its `with`, torch calls `__torch_function__` instead of any function of its own.

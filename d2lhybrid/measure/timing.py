@@ -16,7 +16,8 @@ import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import repeat
+from functools import cache
+from itertools import pairwise, repeat
 from math import ceil, inf
 from random import Random
 from statistics import fmean, median
@@ -28,6 +29,7 @@ from .candidates import Recipe, Repeated, blamed_on
 from .measured_on import before_building, how_cold
 
 BLOCK = 0.3e-3  # seconds: 1000 times what the clock needs, far below a scheduler's time slice
+STEPS = 100  # of the clock in a block, at least: then its rounding is below one percent
 SHORT = 3e-6  # seconds: what takes less cannot be timed by a single call
 LONG_CALL = 5e-3  # seconds: beside such a call it costs nothing to fill the caches
 VERY_LONG = 0.1  # seconds: of such calls none is made that can be done without
@@ -187,9 +189,11 @@ class Runner:
 
     def fitting_calls(self) -> int:
         """How many calls take as long as a block should."""
-        calls = max(1, round(BLOCK / max(self.fastest, SHORT)))
-        while calls >= BLOCK / SHORT:  # so short a call cannot be timed alone
-            if min(self._block(calls, untimed=1) for _ in range(3)) >= BLOCK / 2:
+        block = block_length()
+        short = max(SHORT, block / STEPS)
+        calls = max(1, round(block / max(self.fastest, short)))
+        while calls >= block / short:  # so short a call cannot be timed alone
+            if min(self._block(calls, untimed=1) for _ in range(3)) >= block / 2:
                 break
             if calls * 2 > MAX_CALLS:
                 raise self._below_the_clock(calls)
@@ -295,6 +299,24 @@ def fit_blocks(runners: list[Runner], baseline: Runner) -> dict[Runner, Plan]:
         )
         for runner, own in calls.items()
     }
+
+
+@cache
+def block_length() -> float:
+    """Seconds that a block should take: BLOCK, if the clock is fine enough for that.
+
+    In a browser it moves in steps of 0.1 or 1 ms, so that no page can spy on others.
+    """
+    return max(BLOCK, STEPS * smallest_step(perf_counter))
+
+
+def smallest_step(clock: Callable[[], float]) -> float:
+    """The shortest time by which a clock was seen to move, in seconds."""
+    seen = [clock()]
+    while len(seen) < 20:
+        if (now := clock()) > seen[-1]:
+            seen.append(now)
+    return min(later - before for before, later in pairwise(seen))
 
 
 def device_clock() -> float:

@@ -49,6 +49,16 @@ def test_a_block_fits_the_call_as_it_becomes(clock):
     assert result.timings["b"].calls == 10
 
 
+def test_a_clock_that_moves_in_coarse_steps_gets_longer_blocks(clock, monkeypatch):
+    ticks = count()
+    assert timing.smallest_step(lambda: next(ticks) // 7 / 1000) == pytest.approx(1e-3)
+    assert timing.block_length() == timing.BLOCK  # natively nothing changes
+    monkeypatch.setattr(timing, "block_length", lambda: timing.STEPS * 1e-4)
+    candidates = {"a": clock.work(16e-6), "b": clock.work(1e-3), "c": clock.work(0.02)}
+    result = compare(candidates, clock=lambda: clock() // 1e-4 * 1e-4)  # 16e-6 alone measures 0
+    assert [one.calls for one in result.timings.values()] == [400, 10, 1]
+
+
 def test_slow_calls_get_rounds_enough_for_an_interval(clock):
     result = compare({"a": clock.work(2.0), "b": clock.work(1.0)}, clock=clock)
     assert result.rounds == 10

@@ -4,12 +4,15 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
+import networkx
 import pytest
 from checkout import load_course
 from notebook_rules import ROOT
 
-from tools import api, manifest, results, site, site_pages, translate
+from tools import api, manifest, results, site, site_pages, site_run, translate
 
 
 def forget():
@@ -298,6 +301,8 @@ def test_the_command_stages_builds_and_shows(copy, monkeypatch, capsys):
         return 0
 
     monkeypatch.setattr(course.environment, "run", build)
+    monkeypatch.setattr(course.site.site_run.shutil, "which", lambda command: None)
+    monkeypatch.setattr(course.site.site_run, "MODULES", copy / "node_modules")
     monkeypatch.setattr(course.site.webbrowser, "open", shown.append)
     course.main("site", "--open")
     html = copy / "build" / "site" / "html"
@@ -305,10 +310,39 @@ def test_the_command_stages_builds_and_shows(copy, monkeypatch, capsys):
         assert command[:4] == ["python", "-m", "sphinx", "-W"]
         assert command[-2:] == [str(copy / f"build/site/sources/{language}"), str(place)]
     assert shown == [(html / "index.html").as_uri()]
-    assert shown[0] in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert shown[0] in said
+    assert "The pages cannot run their code: that needs npm" in said  # and there is no html/run/
     assert {path.name for path in html.iterdir()} == {
         *("sitemap.xml", "robots.txt", ".nojekyll", "404.html", "zh"),
     }
     monkeypatch.setattr(course.environment, "run", lambda command, cwd: 2)
     assert course.main("site") == 1
     assert len(shown) == 1
+
+
+def test_what_pages_run_is_the_package_and_networkx_without_its_tests(tmp_path):
+    site_run.pack(tmp_path / "packages.zip", Path(networkx.__file__).parent)
+    names = zipfile.ZipFile(tmp_path / "packages.zip").namelist()
+    assert {"executor.py", "d2lhybrid/hybrid/codegen/prelude.c", "networkx/__init__.py"} <= {*names}
+    assert not [name for name in names if "/tests/" in name or name.endswith(".pyc")]
+    first = (tmp_path / "packages.zip").read_bytes()
+    site_run.pack(tmp_path / "packages.zip", Path(networkx.__file__).parent)
+    assert (tmp_path / "packages.zip").read_bytes() == first
+
+
+def test_what_runs_in_a_browser_is_said_once():
+    pages = [f"notebooks/{path.stem}" for path in manifest.notebooks()]
+    assert [page[10:12] for page in pages if site_run.runs(page)] == ["01", "02", "03", "04"]
+    assert not site_run.runs("index")
+    for path in manifest.notebooks():  # each tag has a name that a page can say
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        tags = {tag for cell in cells for tag in cell["metadata"].get("tags", [])}
+        needs = {tag.removeprefix("needs-") for tag in tags if tag.startswith("needs-")}
+        assert all(needs <= said["run"]["needs"].keys() for said in site.words().values())
+        assert not needs or site_run.runs(f"notebooks/{path.stem}")
+
+
+def test_the_pinned_networkx_is_the_same_everywhere():
+    pins = [(ROOT / name).read_text() for name in ("requirements.txt", "requirements-site.txt")]
+    assert len({re.search(r"(?m)^networkx==\S+", text)[0] for text in pins}) == 1

@@ -20,11 +20,10 @@ Explained in notebook 12; Inductor, the compiler behind torch.compile, writes C+
 import math
 from ctypes import c_float
 
-import torch
-
 from ...toolchain import read_c_file
 from ..graph import Graph, size_of
 from ..operations import BATCH, OPERATIONS, UnsupportedOperation, fill
+from ..torch_or_none import torch
 
 PRELUDE = read_c_file(__file__, "prelude.c")
 """The C text that stands above every generated function: its includes and small helpers."""

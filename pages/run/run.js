@@ -1,0 +1,139 @@
+// "Run this page in your browser": its code cells become editors, and Python runs in a worker.
+import { editor } from "./editor.js";
+
+const bar = document.querySelector(".run-bar");
+const words = JSON.parse(bar.dataset.words);
+const say = (text, ...values) => {
+  for (const value of values) text = text.replace("{}", value);
+  return text;
+};
+const tell = text => (bar.querySelector("output").textContent = text);
+const cells = [];  // all of the page; those that need what is not there have no editor, and are quiet
+let worker, ready, current, queue;
+
+function make(tag, kind, more = {}) {
+  const made = Object.assign(document.createElement(tag), more);
+  made.className = kind;
+  return made;
+}
+
+function show(cell, output) {
+  const data = output.data ?? {};
+  if (cell.quiet) return;
+  if (output.output_type === "stream") {
+    const last = cell.out.lastElementChild;
+    if (last?.dataset.name === output.name) return last.append(output.text);
+    const stream = make("pre", "run-stream", { textContent: output.text });
+    stream.dataset.name = output.name;
+    return cell.out.append(stream);
+  }
+  const html = data["text/html"] ?? data["image/svg+xml"];
+  const text = output.traceback?.join("\n") ?? data["text/plain"];
+  cell.out.append(output.traceback ? make("pre", "run-error", { textContent: text })
+    : html ? make("div", "run-html", { innerHTML: html }) : make("pre", "run-value", { textContent: text }));
+}
+
+function mark(cell, state) {  // waits, busy, done or failed
+  cell.box.dataset.state = state;
+}
+
+function next() {
+  current = queue.shift();
+  if (!current) return tell(words.ready);
+  mark(current, "busy");
+  if (!current.quiet) {
+    current.out.replaceChildren();
+    current.stored?.setAttribute("hidden", "");
+  }
+  tell(ready ? say(words.running, current.number, cells.length) : words.loading);
+  worker.postMessage({ text: current.quiet ?? current.editor.text(), number: current.number });
+}
+
+// A cell needs what those above it have defined: those that have not run yet, or were changed since,
+// run first.
+function run(cell) {
+  for (const one of cells.slice(0, cell.number)) {
+    if ((one === cell || !one.box.dataset.state) && !queue.includes(one) && one !== current) {
+      queue.push(one);
+      mark(one, "waits");
+    }
+  }
+  if (!current) next();
+}
+
+function heard({ data }) {
+  if (data.ready) {
+    ready = true;
+    return tell(say(words.running, current.number, cells.length));
+  }
+  if (data.output) return show(current, data.output);
+  const failed = !data.ok && !current.quiet && current;
+  mark(current, failed ? "failed" : "done");
+  if (failed) queue.splice(0).forEach(one => mark(one, ""));
+  next();
+  if (failed) tell(say(words.error, failed.number));
+}
+
+// A worker that does not answer, as in an endless loop, can only be ended. All names are gone then.
+function restart(text) {
+  worker?.terminate();
+  worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+  worker.onmessage = heard;
+  worker.onerror = event => tell(say(words.failed, event.message ?? ""));
+  [ready, current, queue] = [false, undefined, []];
+  cells.forEach(cell => mark(cell, ""));
+  tell(text);
+}
+
+function startOver() {
+  restart(words.over);
+  for (const cell of cells.filter(one => !one.quiet)) {
+    cell.editor.reset();
+    cell.out.replaceChildren();
+    cell.stored?.removeAttribute("hidden");
+  }
+}
+
+function enliven(box) {
+  const input = box.querySelector(".cell_input"), text = input.querySelector("pre").textContent.trimEnd();
+  const cell = { box, number: cells.length + 1, stored: box.querySelector(".cell_output") };
+  cells.push(cell);
+  const need = [...box.classList].find(one => one.startsWith("tag_needs-"))?.slice(10);
+  if (need) {  // it runs up to what is missing: it may import a name that a later cell uses
+    cell.quiet = text;
+    return box.append(make("p", "run-note", { textContent: say(words.lacks, words.needs[need]) }));
+  }
+  const button = make("button", "run-cell", { type: "button", textContent: "\u25b6\ufe0e" });
+  button.title = `${say(words.cell, cell.number)} (Shift-Enter)`;
+  button.setAttribute("aria-label", say(words.cell, cell.number));
+  button.onclick = () => run(cell);
+  const holder = make("div", "run-editor", { lang: "en" });
+  cell.editor = editor(holder, text, say(words.code, cell.number), {
+    run: () => run(cell),
+    runAndGoOn: () => {
+      run(cell);
+      cells.slice(cell.number).find(one => one.editor?.isVisible())?.editor.focus();
+    },
+    changed: () => cell !== current && !queue.includes(cell) && mark(cell, ""),
+  });
+  cell.out = make("div", "run-out", { lang: "en", role: "group" });
+  cell.out.setAttribute("aria-label", say(words.results, cell.number));
+  input.replaceChildren(button, holder);
+  input.after(cell.out);
+  box.classList.add("run-live");
+}
+
+export function begin() {
+  document.querySelectorAll("div.cell:has(> .cell_input)").forEach(enliven);
+  restart(words.loading);
+  const [all, stop, over] = bar.querySelectorAll(".run-tools button");
+  all.onclick = () => {
+    if (!current) cells.forEach(cell => mark(cell, ""));
+    run(cells.at(-1));
+  };
+  stop.onclick = () => current && restart(words.stopped);
+  over.onclick = startOver;
+  bar.classList.add("run-begun");
+  all.focus();
+  run(cells[0]);
+}

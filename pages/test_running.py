@@ -1,0 +1,197 @@
+"""The pages that run their code. `python3 course.py site --check` runs this.
+
+Without a browser each cell is compared with what is stored; in one, a page is used as a reader
+would use it.
+"""
+
+import re
+import subprocess
+
+import pytest
+from playwright.sync_api import expect
+from reader import NOTEBOOKS, language_of, missing, page as stored
+
+from tools import site, site_run
+from tools.site import HTML, ROOT
+
+RUNNING = [name for name in NOTEBOOKS if site_run.runs(language_of(name)[1].removesuffix(".html"))]
+STATES = "[...document.querySelectorAll('[data-state]')].map(one => one.dataset.state)"
+PATIENCE = 120_000  # milliseconds, on a busy machine
+FIRST = "notebooks/01_imperative_programs.html"
+LAST = "notebooks/04_programs_as_graphs.html"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def packed():
+    if not (HTML / "run").is_dir():
+        missing("needs npm")
+
+
+def test_each_cell_puts_out_what_is_stored():
+    tests = ROOT / "pages" / "run" / "cells.test.mjs"
+    done = subprocess.run(["node", "--test", tests], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_what_is_loaded_is_whole_and_light():
+    files = [path for path in (HTML / "run").rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 16_000_000
+    licences = (HTML / "run" / "LICENSES.txt").read_text("utf-8")
+    for name in ("Mozilla Public", "Python Software Foundation", "NetworkX", "@codemirror/view"):
+        assert name in licences
+    with_bar = [name for name in NOTEBOOKS if 'class="run-start"' in stored(name).source]
+    assert with_bar == RUNNING
+    assert len(RUNNING) == 4 * len(site.words())
+
+
+class Reader:
+    """Somebody who uses a page that runs."""
+
+    def __init__(self, page):
+        self.page, self.live = page, page.locator(".run-live")
+        self.bar = page.locator(".run-bar")
+        self.all, self.stop, self.over = self.bar.locator(".run-tools button").all()
+
+    def begin(self):
+        self.bar.locator(".run-start").click()
+        self.page.wait_for_selector("[data-state=done]", timeout=PATIENCE)
+
+    def wait(self):
+        self.page.wait_for_function(
+            f"{STATES}.every(one => /done|failed/.test(one))", timeout=PATIENCE
+        )
+
+    def cell(self, code):
+        """The first cell with some code, which may then change; from its place."""
+        return self.live.nth([code in text for text in self.live.all_text_contents()].index(True))
+
+    def write(self, cell, text):
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.insert_text(text)
+
+    def see(self, cell, text):
+        cell.locator(".run-out", has_text=text).wait_for(timeout=PATIENCE)
+
+
+@pytest.fixture
+def open_page(visit, base):
+    """A function that opens a page for a reader; the page must not fail, nor ask another server."""
+    opened = []
+
+    def open_page(name, *look):
+        opened.append(visit(base["server"] + name, *look))
+        opened[-1].set_default_timeout(PATIENCE)
+        return Reader(opened[-1])
+
+    yield open_page
+    for page in opened:
+        assert [one for one in page.asked if not one.startswith((base["server"], "data:"))] == []
+        assert page.faults == []
+
+
+@pytest.mark.parametrize("name", [*RUNNING[:4], "zh/" + LAST])
+def test_all_cells_run_and_nothing_is_asked_elsewhere(open_page, shut_out, name):
+    dark = language_of(name)[0] != "en"
+    reader = open_page(name, *((390, "dark") if dark else (1300, "light")))
+    cells = reader.page.locator("div.cell:has(> .cell_input)").count()
+    reader.begin()
+    reader.all.click()
+    reader.wait()
+    assert any(one.endswith(".wasm") for one in reader.page.asked)
+    assert reader.page.evaluate(STATES) == ["done"] * cells
+    tagged = reader.page.locator("[class*=tag_needs-]")
+    assert reader.live.count() == cells - tagged.count()
+    notes = tagged.locator(".run-note").all_text_contents()
+    assert len(notes) == tagged.count()
+    assert all(re.search("PyTorch|NumPy", note) for note in notes)
+    for cell in tagged.locator(".cell_output").all():
+        assert cell.is_visible() or cell.locator("xpath=ancestor::details").count()
+    for picture in reader.page.locator(".run-out svg").all():
+        assert picture.get_attribute("role") == "img"
+        assert len(picture.locator("desc").text_content()) > 30
+    width = reader.page.viewport_size["width"]
+    assert reader.page.evaluate("document.documentElement.scrollWidth") == width
+    reader.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert shut_out(reader.page) == []
+
+
+def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
+    reader, said = open_page(FIRST), site.words()["en"]["run"]
+    reader.begin()
+    exercise, checked = reader.cell("times_add_is_called = ..."), reader.cell("check(times_add")
+    checked.locator(".run-cell").click()
+    reader.see(checked, "not yet")
+    for answer, verdict in {"5": "not right: it gives 5", "6": "right"}.items():
+        reader.write(exercise, f"times_add_is_called = {answer}")
+        checked.locator(".run-cell").click()  # the changed cell runs first
+        reader.see(checked, re.compile(rf"^{verdict}\s*$"))
+
+    reader.write(exercise, "def f():\n    return 1 / 0\n\nf()")
+    reader.page.keyboard.press("Control+Enter")
+    expect(exercise.locator(".run-error")).to_contain_text("ZeroDivisionError", timeout=PATIENCE)
+    number = exercise.locator(".run-cell").get_attribute("aria-label").removeprefix("Run cell ")
+    reader.see(exercise, f'"<cell {number}>", line 2, in f')
+    reader.see(exercise, "return 1 / 0")
+    assert exercise.locator(".run-error").text_content().count("File") == 2
+    expect(exercise).to_have_attribute("data-state", "failed")
+    expect(reader.bar.locator("output")).to_have_text(said["error"].format(number))
+
+    reader.write(exercise, "while True:\n    print('again')")
+    reader.page.keyboard.press("Control+Enter")
+    reader.see(exercise, "again")
+    assert exercise.get_attribute("data-state") == "busy"
+    reader.stop.click()
+    assert exercise.get_attribute("data-state") == ""
+    reader.page.wait_for_timeout(500)
+    assert len(reader.page.workers) == 1  # the one in the loop has been ended
+    expect(reader.bar.locator("output")).to_have_text(said["stopped"])
+    reader.write(exercise, "add(20, 22)")  # which a cell above defines: that runs anew
+    reader.page.keyboard.press("Control+Enter")
+    reader.see(exercise, re.compile(r"^42\s*$"))
+
+    output = reader.page.locator(".cell_output").first
+    assert not output.is_visible()
+    reader.over.click()
+    assert output.is_visible()
+    assert exercise.locator(".run-out").text_content() == ""
+    assert "times_add_is_called = ..." in exercise.locator(".cm-content").text_content()
+
+
+def test_the_keyboard_is_enough(open_page):
+    reader = open_page("zh/" + FIRST)
+    page, words = reader.page, site.words()["zh"]["run"]
+    keys = page.keyboard
+    focused = "document.activeElement"
+    for _ in range(60):
+        keys.press("Tab")
+        if page.evaluate(f"{focused}.className") == "run-start":
+            break
+    keys.press("Enter")
+    page.wait_for_selector("[data-state=done]", timeout=PATIENCE)
+    name = f"{focused}.getAttribute('aria-label') ?? {focused}.textContent"
+    passed = []
+    for _ in range(6):
+        passed.append(page.evaluate(name))
+        place = f"{focused}.closest('.cm-editor, button')"
+        page.wait_for_function(f"getComputedStyle({place}).outlineStyle === 'solid'")
+        keys.press("Tab")
+        while page.evaluate(f"!{focused}.closest('.run-bar, .run-live')"):  # links of the text
+            keys.press("Tab")
+    first, second = ([words[one].format(i) for one in ("cell", "code")] for i in (1, 2))
+    assert passed == [words["all"], words["stop"], words["again"], *first, second[0]]
+    keys.press("Shift+Tab")
+    while page.evaluate(name) != first[1]:
+        keys.press("Shift+Tab")
+    keys.press("Control+a")
+    keys.insert_text("print(6 * 7)")
+    keys.press("Shift+Enter")
+    reader.see(reader.live.first, "42")
+    assert page.evaluate(name) == second[1]
+
+
+def test_a_page_that_is_opened_as_a_file_says_how_to_serve_it(visit, base):
+    page = visit(base["file"] + FIRST)
+    page.click(".run-start")
+    assert "python3 -m http.server" in page.locator(".run-bar output").text_content()
+    assert page.faults == []

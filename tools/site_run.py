@@ -1,0 +1,99 @@
+"""What lets a page of the site run in a browser: Python, the packages, an editor, in html/run/.
+
+It is made of what pages/package-lock.json and requirements-site.txt pin. Without npm there is
+none, and the pages have no button.
+"""
+
+import json
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+from . import environment, manifest
+from .files import ROOT
+
+PAGES = ROOT / "pages"
+MODULES = PAGES / "node_modules"
+PYODIDE = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"]
+OURS = ["worker.js", "run.css"]
+
+
+def runs(page):
+    """Whether a page is that of a notebook whose code runs in a browser."""
+    found = [one["name"] for one in manifest.entries() if one.get("in_browser")]
+    return page.removeprefix("notebooks/") in found
+
+
+def make(folder, python):
+    """Make the folder. `python` is that of the pages' environment, which has NetworkX."""
+    if not install():
+        print("The pages cannot run their code: that needs npm, which comes with Node.js, and, the")
+        print("first time, the web.")
+        return
+    (folder / "pyodide").mkdir(parents=True)
+    for name in PYODIDE:
+        shutil.copy(MODULES / "pyodide" / name, folder / "pyodide")
+    lock = json.loads((MODULES / "pyodide" / "pyodide-lock.json").read_text("utf-8"))
+    lock["packages"] = {}  # nothing can be fetched by a name
+    (folder / "pyodide" / "pyodide-lock.json").write_text(json.dumps(lock), "utf-8")
+    for name in OURS:
+        shutil.copy(PAGES / "run" / name, folder)
+    bundle = [
+        "run/run.js",
+        "--bundle",
+        "--minify",
+        "--format=esm",
+        f"--outfile={folder / 'run.js'}",
+    ]
+    esbuild = MODULES / "esbuild" / "bin" / "esbuild"
+    subprocess.run(["node", esbuild, *bundle, "--log-level=warning"], cwd=PAGES, check=True)
+    ask = "import networkx; print(networkx.__path__[0])"
+    networkx = Path(subprocess.check_output([python, "-c", ask], text=True).strip())
+    pack(folder / "packages.zip", networkx)
+    (folder / "LICENSES.txt").write_text(licenses(networkx), "utf-8")
+
+
+def install():
+    """Install what pages/package-lock.json pins, unless it is there; returns whether it is."""
+    npm, done = shutil.which("npm"), MODULES / "made-from"
+    if not npm:
+        return False
+    lock = (PAGES / "package-lock.json").read_bytes()
+    if not (done.is_file() and done.read_bytes() == lock):
+        if environment.run([npm, "ci", "--loglevel=error"], cwd=PAGES):
+            return False
+        done.write_bytes(lock)
+    return True
+
+
+def pack(path, networkx):
+    """Put the course's package, NetworkX without its tests, and the runner into one file."""
+    (metadata,) = networkx.parent.glob("networkx-*.dist-info")
+    files = {PAGES / "run" / "executor.py": "executor.py"}
+    for folder, base in [
+        (ROOT / "d2lhybrid", ROOT),
+        *[(one, one.parent) for one in (networkx, metadata)],
+    ]:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and not {"tests", "__pycache__"} & {*file.parts}:
+                files[file] = file.relative_to(base).as_posix()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for file, name in files.items():
+            packed.writestr(zipfile.ZipInfo(name), file.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def licenses(networkx):
+    """The licences of what a page loads, and where its source text is."""
+    (metadata,) = networkx.parent.glob("networkx-*.dist-info")
+    parts = [
+        "Pyodide: Mozilla Public License 2.0, https://mozilla.org/MPL/2.0/\n"
+        "Its source: https://github.com/pyodide/pyodide",
+        "CPython: Python Software Foundation License 2, https://docs.python.org/3/license.html",
+        *["NetworkX\n\n" + one.read_text("utf-8") for one in metadata.rglob("LICENSE*")],
+    ]
+    for path in sorted(MODULES.glob("*/LICENSE*")) + sorted(MODULES.glob("@*/*/LICENSE*")):
+        name = path.parent.relative_to(MODULES).as_posix()
+        if not name.startswith(("esbuild", "axe-core", "@types")):
+            parts.append(f"{name}\n\n{path.read_text('utf-8')}")
+    return f"\n{'-' * 80}\n".join(parts)
