@@ -89,7 +89,7 @@ def mark(folder, to, limit, memory, feedback):
     pages = set()
     for name, its in students.items() if feedback else ():
         (to / "feedback").mkdir(exist_ok=True)
-        file = re.sub(r"[^\w.-]+", "_", name)[:80].strip("._") or "student"
+        file = re.sub(r"[^\w.-]+", "_", name)[:80].strip("._-") or "student"
         while file.casefold() in pages:
             file += "_"
         pages.add(file.casefold())
@@ -177,7 +177,7 @@ body { font: 1rem/1.5 sans-serif; max-width: 70rem; margin: 2rem auto; padding: 
 pre { background: var(--soft); padding: .5rem; overflow-x: auto; white-space: pre-wrap; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 td, th { border: 1px solid; padding: .1rem .4rem; text-align: left; white-space: nowrap; }
-.right { color: var(--good); } .not, .error, .time { color: var(--bad); }
+.right { color: var(--good); } .not-right, .error, .time { color: var(--bad); }
 </style></head><body><h1>$title</h1>
 $body
 </body></html>
@@ -206,7 +206,7 @@ def folded(title, text):
 def verdict_of(result):
     """A verdict, and what the check said beside it."""
     verdict, said = result["verdict"], result["said"]
-    line = f'<p><strong class="{verdict}">{verdict}</strong></p>'
+    line = f'<p><strong class="{verdict.replace(" ", "-")}">{verdict}</strong></p>'
     return line if said == verdict else f"{line}<pre>{escaped(said)}</pre>"
 
 
@@ -218,21 +218,19 @@ def answer_of(work, number):
 
 def table_page(rows, students, columns, results, left_out):
     """The table, and below it what was handed in, and what each answer printed."""
-    head = "".join(f"<th>{escaped(one)}</th>" for one in rows[0])
-    body = [f"<table><tr>{head}</tr>"]
-    for place, row in enumerate(rows[1:]):
-        links = [f'<a href="#s{place}">{escaped(row[0])}</a>', *map(escaped, row[1:])]
-        body += ["<tr>", *(f'<td class="{escaped(one)}">{one}</td>' for one in links), "</tr>"]
-        body[-len(links) - 1] = f"<td>{links[0]}</td>"
-    body += ["</table>", *(f"<p>{escaped(line)}</p>" for line in left_out)]
-    for place, (name, its) in enumerate(students.items()):
-        body.append(f'<h2 id="s{place}">{escaped(name)}</h2>')
+    head = "".join(f"<th>{escaped(one)}</th>" for one in rows[0][:-1])
+    body, below = [f"<table><tr>{head}</tr>"], [f"<p>{escaped(line)}</p>" for line in left_out]
+    for place, (name, right, *verdicts, notes) in enumerate(rows[1:]):
+        body.append(f'<tr><td><a href="#s{place}">{escaped(name)}</a></td><td>{right}</td>')
+        body += [f'<td class="{one.replace(" ", "-")}">{one}</td>' for one in verdicts]
+        below.append(f'<h2 id="s{place}">{escaped(name)}</h2><p>{escaped(notes)}</p>')
         for lesson, number in columns:
             if result := results.get((name, lesson.name, number)):
-                body.append(f"<h3>{lesson.number}.{number}</h3>{verdict_of(result)}")
-                body.append(folded("answer", answer_of(its[lesson.name], number)))
-                body.append(folded("printed", result.get("printed", "").strip()))
-    return PAGE.substitute(language="en", title="Marks", body="\n".join(body))
+                below.append(f"<h3>{lesson.number}.{number}</h3>{verdict_of(result)}")
+                below.append(folded("answer", answer_of(students[name][lesson.name], number)))
+                below.append(folded("printed", result.get("printed", "").strip()))
+    body = "\n".join([*body, "</table>", *below])
+    return PAGE.substitute(language="en", title="Marks", body=body)
 
 
 def page_for(name, its, columns, results):

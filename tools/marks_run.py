@@ -125,6 +125,7 @@ def in_keeper(job, writer, place, uid, limit, memory):
 
 def kept(job, home, uid, limit, memory):
     """The result of one answer, which has a process, a home and a time limit of its own."""
+    processes = tasks(uid) + PROCESSES  # counted here: a user namespace hides whose they are
     isolate()
     reader, writer = os.pipe()
     started = time.monotonic()
@@ -136,7 +137,7 @@ def kept(job, home, uid, limit, memory):
                 os.dup2(printed.fileno(), 2)
                 os.dup2(writer, 3)
                 os.closerange(4, 4096)  # other answers' pipes, too
-                confine(home, uid, memory)
+                confine(home, uid, memory, processes)
                 me, result = os.getpid(), answer(job)
                 if os.getpid() == me:  # not a copy that the answer has made of this process
                     os.write(3, json.dumps(result).encode())
@@ -195,7 +196,7 @@ def isolate():
     LIBC.unshare(ALONE | (NEW_USER if os.geteuid() else 0))
 
 
-def confine(home, uid, memory):
+def confine(home, uid, memory, processes):
     """Leave this process a home, and limits of memory, processes and the size of files."""
     os.setsid()  # Ctrl+C is for the marker, which ends this process
     for one in (signal.SIGINT, signal.SIGTERM):
@@ -205,7 +206,7 @@ def confine(home, uid, memory):
             up = struct.pack("16sh22x", b"lo", 0x1)
             LIBC.ioctl(any_socket.fileno(), 0x8914, up)
     live_in(home)
-    limits = {"CORE": 0, "DATA": memory, "FSIZE": LARGEST_FILE, "NPROC": tasks(uid) + PROCESSES}
+    limits = {"CORE": 0, "DATA": memory, "FSIZE": LARGEST_FILE, "NPROC": processes}
     if stranger_can_run():
         os.chown(home, uid, uid)
         become(uid)

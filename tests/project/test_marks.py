@@ -160,7 +160,7 @@ HARMLESS = [
     "import os\nwhile True: os.fork()",
     "import os\nif os.fork() == 0: x = 2\nelse: x = 1",
     "import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(99)\nx = 1",
-    "x = len(open('big', 'wb').write(bytes(2**27)))",
+    "x = open('big', 'wb').write(bytes(2**27)) // 2**27",
     "import os\nx = 'SECRET' in os.environ or os.path.exists('here')\nopen('here', 'w')\nx = 1 + x",
     "import os\nos.closerange(0, 99)\nx = 1",
 ]
