@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+
 import socket
 import subprocess
 import sys
@@ -55,7 +56,7 @@ FAULTS = {
         "not right",
     ),
     "equals everything": (
-        "class Yes:\n    def __eq__(self, other): return True\n"
+        "{wrong}\nclass Yes:\n    def __eq__(self, other): return True\n"
         "    def __call__(self, *a): return Yes()\n{name} = Yes()",
         "not right",
     ),
@@ -123,7 +124,9 @@ def answered(path, language, choices, rng, port=0):
         choice = choices.get(number, "unchanged")
         words = {kind: rng.choice(known[number][kind]) for kind in ("right", "wrong")}
         check = next(notebook.source(one) for one in new["cells"] if one["id"] == ids[-1])
-        words["name"] = re.search(r"check\(\[?(\w+)", check)[1]
+        names = re.search(r"check\((?:\[([\w, ]+)\]|(\w+))", check)
+        words["names"] = names[1] or names[2]
+        words["name"] = words["names"].partition(",")[0]
         words["renamed"] = re.sub(rf"\b{words['name']}\b", "other_name", words["right"])
         text, wanted[number] = FAULTS.get(choice, (f"{{{choice}}}", choice))
         if choice in ("wrong", "unchanged"):
@@ -148,9 +151,9 @@ def answered(path, language, choices, rng, port=0):
         new["cells"].insert(at, cell)
         if choice == "helper elsewhere":  # the answer is above, and here only its name
             new["cells"].insert(3, {**cell, "id": "above"})
-            answer = f"the_answer = {words['name']}"
+            answer = f"the_answer = {words['names']}"
             new["cells"][3]["source"] = f"{words['right']}\n{answer}"
-            cell["source"] = f"{words['name']} = the_answer"
+            cell["source"] = f"{words['names']} = the_answer"
     return new, wanted
 
 
@@ -258,6 +261,8 @@ def differences(wanted, found):
 
 
 def main(students, *numbers):
+    import resource  # Windows has none
+
     with tempfile.TemporaryDirectory() as place, socket.create_server(("127.0.0.1", 0)) as server:
         folder, to = Path(place, "class"), Path(place, "marks")
         folder.mkdir()
@@ -266,7 +271,10 @@ def main(students, *numbers):
         started = time.monotonic()
         command = [sys.executable, "course.py", "marks", folder, "--to", to, "--feedback"]
         status = subprocess.run(command, cwd=ROOT).returncode
-        print(f"status {status}, {time.monotonic() - started:.0f} s, load {os.getloadavg()}")
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = used.ru_utime + used.ru_stime
+        print(f"status {status}, {time.monotonic() - started:.0f} s, of the cores {cpu:.0f} s")
+        print(f"load {os.getloadavg()}")
         server.setblocking(False)
         try:
             server.accept()
