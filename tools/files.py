@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
 TRANSLATIONS = ROOT / "translations"
 # What the commands make, and git ignores.
-WORK, HANDOUT, SLIDES = (ROOT / name for name in ("work", "handout", "slides"))
+WORK, HANDOUT, SLIDES, MARKS = (ROOT / name for name in ("work", "handout", "slides", "marks"))
 
 
 def folder_of(folder, language):
