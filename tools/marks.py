@@ -43,7 +43,7 @@ def marks(folder, to=None, feedback=False, limit=20, memory=2048):
     """Judge the exercises in notebooks that students handed in: a table in marks/.
 
     This runs strangers' code. Each answer has a process, a home and limits of its own, and where
-    the system allows it no network; that keeps mishaps in, not malice. So run it in a container or
+    the system allows it no network; that contains mishaps, not malice. So run it in a container or
     on a machine that holds nothing of yours.
 
     FOLDER, or a zip, holds what a learning platform gives you: notebooks in folders or zips, with
