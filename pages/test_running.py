@@ -142,7 +142,7 @@ def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
     reader.see(exercise, "again")
     assert exercise.get_attribute("data-state") == "busy"
     (looping,), ended = reader.page.workers, []
-    looping.on("close", ended.append)
+    looping.on("close", lambda worker: ended.append(worker))
     reader.stop.click()
     assert exercise.get_attribute("data-state") == ""
     for _ in range(200):  # Chromium lets it go on for a moment

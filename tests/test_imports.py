@@ -46,7 +46,7 @@ FLOORS = {
         },
         {"site_pages", "site_run"},
         {"site"},
-        {"bundle"},
+        {"bundle", "marks"},
         {"commands"},
     ],
 }

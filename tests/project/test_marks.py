@@ -16,7 +16,8 @@ import pytest
 from notebook_rules import ROOT
 from process_helpers import default_sigint, soon
 
-from tools import environment, manifest, marks, marks_read
+from tools import environment, manifest, marks
+from tools.marks import hand_ins
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="answers are judged on Linux or macOS")
 NUMBERS = ("19", "22")  # the answers of these take the least time
@@ -90,7 +91,7 @@ def test_feedback_is_in_the_language_of_the_notebook(marked):
     assert {re.search('lang="(..)"', text)[1] for text in texts} == {"en", "zh"}
     for text in texts:
         assert ("练习" in text) == ('lang="zh"' in text)
-    solution = marks_read.lessons()["19_automatic_parallelism"].exercises[1].solution[0]
+    solution = hand_ins.lessons()["19_automatic_parallelism"].exercises[1].solution[0]
     assert sum(solution.splitlines()[0] in text for text in texts) >= 4
 
 
@@ -110,14 +111,14 @@ def test_feedback_is_in_the_language_of_the_notebook(marked):
     ],
 )
 def test_whose_a_file_is(path, student):
-    assert marks_read.student_of(tuple(path.split("/")), 0) == student
+    assert hand_ins.student_of(tuple(path.split("/")), 0) == student
 
 
 def test_folders_that_all_share_are_nobodys(tmp_path):
     for name in ("Ann", "Bo"):
         made_class.put_file(tmp_path / "week" / name / "05_torchscript.ipynb", b"", 2020)
-    assert [work.student[0] for work in marks_read.works_in(tmp_path)[0]] == ["Ann", "Bo"]
-    assert [work.student[0] for work in marks_read.works_in(tmp_path / "week" / "Bo")[0]] == [
+    assert [work.student[0] for work in hand_ins.works_in(tmp_path)[0]] == ["Ann", "Bo"]
+    assert [work.student[0] for work in hand_ins.works_in(tmp_path / "week" / "Bo")[0]] == [
         "05_torchscript.ipynb"
     ]
 
@@ -130,8 +131,8 @@ def test_a_handout_is_known_with_ids_and_without(path, language):
         if not kept:
             for cell in new["cells"]:
                 del cell["id"]
-        work = marks_read.read(
-            marks_read.Work("file", 0, ("A", "")), "hw.ipynb", json.dumps(new).encode()
+        work = hand_ins.read(
+            hand_ins.Work("file", 0, ("A", "")), "hw.ipynb", json.dumps(new).encode()
         )
         assert (work.lesson.name, work.language, work.others) == (path.stem, language, [])
         for number, one in work.lesson.exercises.items():
@@ -142,16 +143,16 @@ def test_a_handout_is_known_with_ids_and_without(path, language):
 
 BEHIND = """
 import os, sys
-from tools import marks_run
+from tools.marks import processes
 if sys.argv[1] == "no namespaces":
-    marks_run.ALONE = -1  # no kernel knows these
-marks_run.PRELOADED = "d2lhybrid"
-marks_run.preload(sys.argv[2])
+    processes.ALONE = -1  # no kernel knows these
+processes.PRELOADED = "d2lhybrid"
+processes.preload(sys.argv[2])
 job = {"before": [], "own": ["x = ..."], "answers": ["x"], "others": [], "solution": False}
 job |= {"check": "check(x, 1)"}
 answers = sys.argv[3:]
 jobs = [job | {"cells": [text], "number": i} for i, text in enumerate(answers)]
-found = marks_run.judged(jobs, sys.argv[2], 2, 4, 2**31)
+found = processes.judged(jobs, sys.argv[2], 2, 4, 2**31)
 found = sorted((one["number"], result["verdict"]) for one, result in found)
 print([verdict for _, verdict in found])
 """

@@ -125,7 +125,7 @@ def test_the_teaching_plan_names_sections_that_exist(title):
 
 def test_what_the_teaching_plan_names_elsewhere_exists():
     verdicts = {"faster", "slower", "as good as equal", "no clear difference", "ready", "not ready"}
-    menus = {"Run All", "Run All Above Selected Cell", "Kernel", "Edit", "Clear all outputs"}
+    menus = {"Run All Above Selected Cell", "Kernel", "Edit", "Clear all outputs"}
     menus |= {"Restart Kernel and Run up to Selected Cell", "Run", "View", "Appearance", "Settings"}
     menus |= {"Presentation Mode", "Theme", "Increase Code Font Size"}
     text = re.sub(r"```.*?```", "", TEACHING, flags=re.DOTALL)

@@ -17,9 +17,9 @@ import zlib
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from . import manifest
-from .notebook import source
-from .translate import in_language, languages
+from .. import manifest
+from ..notebook import source
+from ..translate import in_language, languages
 
 # A student's name and number, in the names that Moodle and Canvas make.
 MOODLE = re.compile(r"(.+?)_(\d+)_assignsubmission_")

@@ -1,6 +1,6 @@
 """Judge one answer: what is run of a notebook, and how the course's check gets at the answer.
 
-`answer` is called in a process that is forked for it; see `tools.marks_run`. A notebook also
+`answer` is called in a process that is forked for it; see `processes`. A notebook also
 measures, draws and compiles. Most of that no answer needs, and it takes minutes; so `needed_of`
 chooses statements: those that make or change the names that the answer and its check use.
 """

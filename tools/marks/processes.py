@@ -20,7 +20,7 @@ import traceback
 from collections import deque
 from pathlib import Path
 
-from .marks_answer import answer
+from .answers import answer
 
 try:
     import resource
