@@ -149,8 +149,8 @@ def test_a_copy_that_is_as_it_should_be_is_not_written_again(course):
 
 def test_git_ignores_what_the_commands_make(course):
     ignored = (ROOT / ".gitignore").read_text().splitlines()
-    for folder in (course.files.WORK, course.files.HANDOUT, course.files.SLIDES):
-        assert f"{folder.name}/" in ignored
+    for name in ("WORK", "HANDOUT", "SLIDES", "MARKS"):
+        assert f"/{getattr(course.files, name).name}/" in ignored
 
 
 @pytest.mark.parametrize("solutions", [False, True])
