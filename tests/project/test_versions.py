@@ -91,7 +91,8 @@ def test_each_container_is_made_from_the_dockerfile():
 
 def test_a_container_gets_nothing_that_git_ignores():
     def names(file):
-        return {line.removeprefix("**").removeprefix("/") for line in (ROOT / file).read_text().splitlines()}
+        lines = (ROOT / file).read_text().splitlines()
+        return {line.removeprefix("**").removeprefix("/") for line in lines}
 
     assert names(".dockerignore") == names(".gitignore") | {".git/"}
 
