@@ -20,6 +20,7 @@ import time
 import tomllib
 import zipfile
 from pathlib import Path
+from textwrap import dedent
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -121,7 +122,7 @@ def answered(path, language, choices, rng, port=0):
     wanted = {}
     for number, ids in sections(path).items():
         choice = choices.get(number, "unchanged")
-        words = {kind: rng.choice(known[number][kind]) for kind in ("right", "wrong")}
+        words = {kind: dedent(rng.choice(known[number][kind])) for kind in ("right", "wrong")}
         check = next(notebook.source(one) for one in new["cells"] if one["id"] == ids[-1])
         names = re.search(r"check\((?:\[([\w, ]+)\]|(\w+))", check)
         words["names"] = names[1] or names[2]

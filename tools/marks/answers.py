@@ -157,9 +157,9 @@ def needed_of(cells, names, fits=bool):
         siblings |= dict.fromkeys(siblings[package], siblings[package])
     makes = []
     for one in facts:
-        more = [by_calls.get(name, ()) for name in one.calls]
-        if one.told:  # npx.set_np() changes what mxnet.np does, and net(x) may change net
-            more.append(siblings.get(one.told, {one.told} & assigned))
+        more = [by_calls.get(name, set()) - siblings.keys() for name in one.calls]
+        more.append({one.called} & assigned)  # net(x) may change net
+        more.append(siblings.get(one.told, ()))  # npx.set_np() changes what mxnet.np does
         makes.append(one.makes.union(*more))
     names, chosen = set(names), set()
     while more := {i for i in range(len(found)) if i not in chosen and makes[i] & names}:
@@ -204,7 +204,8 @@ class Facts:
 
     def __init__(self, statement):
         self.makes, self.needs, self.calls, self.assigned = set(), set(), set(), set()
-        self.changed_by_calls, self.imports, self.told = {}, {}, ""  # told: x of x.f() and x()
+        self.changed_by_calls, self.imports = {}, {}
+        self.called = self.told = ""  # x of x() and x.f(), and of x.f() alone
         try:
             table = symtable.symtable(ast.unparse(statement), "<>", "exec")
         except SyntaxError:  # such as a `return` in a student's cell
@@ -232,7 +233,8 @@ class Facts:
         elif isinstance(statement, ast.Assign):
             self.assigned = self.makes
         elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            self.told = root_of(statement.value)
+            self.called = root_of(statement.value)
+            self.told = self.called if isinstance(statement.value.func, ast.Attribute) else ""
 
 
 facts_of = functools.cache(Facts)
