@@ -28,6 +28,8 @@ def marks(folder, to=None, feedback=False, limit=20, memory=2048):
     """
     if os.name != "posix":
         sys.exit("Answers are judged on Linux or macOS. On Windows use WSL, or a container.")
+    if limit <= 0 or memory <= 0:
+        sys.exit("--limit and --memory must be above 0.")
     folder, to = Path(folder).resolve(), Path(to or MARKS).resolve()
     if not folder.exists():
         sys.exit(f"There is no folder {folder}.")

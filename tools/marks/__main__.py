@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -25,14 +26,17 @@ def mark(folder, to, limit, memory, feedback):
         one for one in lessons().values() if any(one.name in its for its in students.values())
     ]
     columns = [(one, number) for one in wanted for number in one.exercises]
-    print(f"{len(students)} students, {len(wanted)} notebooks", flush=True)
+    if not columns:
+        sys.exit("\n".join([*left_out, f"There is no notebook of the course in {folder}."]))
+    print(f"students: {len(students)}, notebooks: {len(wanted)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="marks-", ignore_cleanup_errors=True) as place:
-        results = judge_all(students, columns, place, limit, memory) if columns else {}
+        results = judge_all(students, columns, place, limit, memory)
     rows = [["student", "right", *(f"{one.number}.{n}" for one, n in columns), "notes"]]
     for name in students:
         found = [results.get((name, one.name, n), {}).get("verdict", "") for one, n in columns]
         rows.append([name, str(found.count("right")), *found, "; ".join(notes[name])])
     to.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(to / "feedback", ignore_errors=True)  # of an earlier run, perhaps other students
     save(to / "marks.html", table_page(rows, students, columns, results, left_out))
     pages = set()
     for name, its in students.items() if feedback else ():
@@ -118,5 +122,7 @@ if __name__ == "__main__":
     words = vars(parser.parse_args())
     try:
         sys.exit(mark(**words | {"memory": words["memory"] * 2**20}))
+    except OSError as error:  # such as a full disk
+        sys.exit(f"That did not work: {error}.")
     except KeyboardInterrupt:
         sys.exit("Stopped; nothing was written.")

@@ -124,12 +124,14 @@ class Work:
 
 def files_in(path, parts=()):
     """Each file in a folder, and in its zips: (parts of its path, time, bytes or what is wrong)."""
-    if path.is_symlink() or (parts and is_litter(path.name)):
+    if parts and is_litter(path.name):
         return
-    if path.is_dir():
+    if path.is_symlink() or not (path.is_dir() or path.is_file()):
+        yield parts or (path.name,), 0, "it is a link, or no file, and was left out"
+    elif path.is_dir():
         for one in sorted(path.iterdir()):
             yield from files_in(one, (*parts, one.name))
-    elif path.is_file():
+    else:
         parts = parts or (path.name,)
         try:
             if path.suffix.lower() == ".zip":
@@ -225,7 +227,8 @@ def read(work, name, content):
         if not all(isinstance(text, str) for cell in cells for text in cell):
             raise ValueError("its cells hold no text")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        work.damage = printable(f"the file is damaged: {type(error).__name__}: {error}")[:200]
+        why = content if isinstance(content, str) else type(error).__name__
+        work.damage = f"the file cannot be read as a notebook ({printable(why)[:200]})"
         work.lesson = next((one for title, one in lessons().items() if title in name), None)
         return work
     lines = {text.partition("\n")[0].strip() for _, kind, text in cells if kind == "markdown"}
@@ -269,7 +272,7 @@ def newest(works):
         if work.lesson:
             numbers.setdefault((work.student[0], work.lesson.name), set()).add(work.student[1])
     namesakes = {name for (name, _), found in numbers.items() if len(found) > 1}
-    for work in sorted(works, key=lambda work: (work.when, natural(work.file))):
+    for work in sorted(works, key=lambda work: (work.when, natural(work.file[:-6]))):
         name, number = work.student
         name = f"{name} ({number})" if name in namesakes else name
         mine, said = chosen.setdefault(name, {}), notes.setdefault(name, [])
@@ -277,11 +280,11 @@ def newest(works):
             said.append(f"{work.file}: {work.damage}")
             continue
         if older := mine.get(work.lesson.name):
-            said.append(f"{work.file} counts, and the older {older.file} does not")
+            said.append(f"{work.file} counts, and {older.file} does not")
         mine[work.lesson.name] = work
-    return dict(sorted(chosen.items())), notes
+    return dict(sorted(chosen.items(), key=lambda one: natural(one[0]))), notes
 
 
-def natural(file):
+def natural(text):
     """A key by which x-1 comes after x, and x-10 after x-9."""
-    return [int(one) if one.isdecimal() else one for one in re.split(r"(\d+)", file[:-6])]
+    return [int(one) if one.isdecimal() else one for one in re.split(r"(\d+)", text)]

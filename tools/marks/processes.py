@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -115,6 +116,7 @@ def judged(jobs, place, cores, limit, memory):
 
 def in_keeper(job, writer, place, uid, limit, memory):
     """What a keeper does: have one answer judged, end what is left of it, tell the result."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # at Ctrl+C the marker ends it with SIGTERM
     try:
         with tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as home:
             result = kept(job, home, uid, limit, memory)
@@ -157,6 +159,7 @@ def kept(job, home, uid, limit, memory):
                         break
         finally:
             status = end(pid, patience)
+            tidy_up(uid)
         seconds = time.monotonic() - started
         size = printed.seek(0, os.SEEK_END)
         printed.seek(0)
@@ -169,6 +172,8 @@ def kept(job, home, uid, limit, memory):
         verdict, line = VERDICTS[VERDICTS.index(result["verdict"])], str(result["said"])
     except (ValueError, LookupError, TypeError, RecursionError):
         verdict, line = "error", f"the program ended itself, {ending(status)}"
+        if size >= LARGEST_FILE:
+            line = f"it printed more than {LARGEST_FILE // 2**20} MiB"
         if seconds >= limit:
             verdict, line = "time", f"not done after {limit:.0f} seconds"
     text = text.decode(errors="replace")
@@ -259,6 +264,16 @@ def stranger_can_run(known=[]):  # noqa: B006 - asked once
                     os._exit(1)
             known[0] = os.waitpid(pid, 0)[1] == 0
     return known[0]
+
+
+def tidy_up(uid):
+    """Remove what a stranger has left where everybody may write."""
+    for folder in ("/tmp", "/var/tmp", "/dev/shm") if os.geteuid() == 0 else ():
+        for path in Path(folder).glob("*"):
+            with contextlib.suppress(OSError):
+                if path.lstat().st_uid == uid:
+                    is_folder = path.is_dir() and not path.is_symlink()
+                    shutil.rmtree(path) if is_folder else path.unlink()
 
 
 def tasks(uid):
