@@ -8,7 +8,7 @@ from ..files import write
 LONGEST = 20_000  # characters of an answer that are shown
 WORDS = {
     "en": {
-        "marks": "Marks",
+        "marks": "Marks: {}",
         "right": "Right: {} of {}.",
         "verdict": {},
         "answer": "What you handed in",
@@ -17,7 +17,7 @@ WORDS = {
         "solution": "A solution",
     },
     "zh": {
-        "marks": "成绩",
+        "marks": "成绩：{}",
         "right": "{1}道练习，答对了{0}道。",
         "verdict": {
             "right": "right（答对了）",
@@ -121,7 +121,7 @@ def page_for(name, its, columns, results):
     words = WORDS.get(language, WORDS["en"])
     verdicts = [own["verdict"] for (whose, *_), own in results.items() if whose == name]
     body = [f"<p>{words['right'].format(verdicts.count('right'), len(verdicts))}</p>"]
-    title = f"{words['marks']}: {name}"
+    title = words["marks"].format(name)
     for lesson, number in columns:
         if not (result := results.get((name, lesson.name, number))):
             continue
