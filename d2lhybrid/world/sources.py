@@ -13,6 +13,7 @@ import io
 import linecache
 import pickle
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pkgutil import resolve_name
 from types import CodeType, FunctionType, ModuleType
@@ -55,6 +56,8 @@ class _Pickler(cloudpickle.Pickler):
         self._files = files
 
     def reducer_override(self, value):
+        if isinstance(value, CodeType):
+            return code_of_file, (value.co_filename, *self.dispatch_table[CodeType](value))
         home = home_of(value)
         if home and home != own_name(value):  # by which pickle would look for it
             return resolve_name, (":".join(home),)
@@ -62,6 +65,11 @@ class _Pickler(cloudpickle.Pickler):
             keep_lines(value, self._files)
             refuse_data(value)
         return super().reducer_override(value)
+
+
+def code_of_file(filename: str, make: Callable, parts: tuple) -> CodeType:
+    """A code object with its file's name, in place of which cloudpickle 3.1.3 sends a fixed one."""
+    return make(*parts).replace(co_filename=filename)
 
 
 def keep_lines(function: FunctionType, files: dict[str, list[str]]) -> None:

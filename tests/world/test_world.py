@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -519,6 +520,7 @@ def test_threads_share_a_world(world):
 
 
 def forks(comm):
+    warnings.simplefilter("ignore")  # Python 3.12 and later warn of what threads may have locked
     process = os.fork()
     if process == 0:
         print("x" * 100_000)  # more than a pipe takes at once
