@@ -27,7 +27,7 @@ from typing import Any
 from .agreement import any_needs_gradients, check_results
 from .candidates import CandidateError, Program, Recipe, Repeated
 from .launch import Launch, check_input, enough_calls, show_launch
-from .measured_on import available_cores, describe_machine, load_average, together
+from .measured_on import describe_machine, is_busy, load_average, together
 from .processes import ProgramRunner
 from .results import Comparison
 from .show import progress_line
@@ -103,7 +103,8 @@ def compare(
     machine = describe_machine(*args)
     show = progress_line(progress)
     launch, done, took, began = None, [], 0.0, perf_counter()
-    load, cores = load_average(), available_cores()
+    load = load_average()
+    busy = is_busy(load)
 
     def failed(error):
         if on_error is None or error.label == base_label:
@@ -113,7 +114,7 @@ def compare(
     def answer(complete):
         left = [label for label in candidates if all(label in timings for timings in done)]
         kept = tuple({label: timings[label] for label in left} for timings in done)
-        here = machine | {"load": [load, load_average()], "is_busy": (load or 0) >= cores}
+        here = machine | {"load": [load, load_average()], "is_busy": busy}
         return Comparison(base_label, kept, MIN_EFFECT, took, complete, here, calls)
 
     def is_enough():

@@ -237,6 +237,6 @@ def test_the_threads_of_numpy_are_named():
 
 
 def test_programs_with_other_cores_can_be_shown_on_a_busy_machine(monkeypatch):
-    monkeypatch.setattr("os.getloadavg", lambda: (1e4, 0.0, 0.0), raising=False)
+    monkeypatch.setattr("d2lhybrid.measure.comparison.is_busy", lambda load: True)
     programs = {"a": own_process(ONE, threads=1), "b": own_process(ONE)}
     assert "note: the machine was busy when this began" in str(compare(programs, **QUICK))

@@ -2,6 +2,9 @@
 
 import json
 import os
+import sys
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -95,6 +98,7 @@ def test_where_there_is_no_affinity_the_system_is_asked(monkeypatch):
 
 def test_a_busy_machine_is_named(monkeypatch, clock):
     cores = available_cores()
+    monkeypatch.setattr(module, "_ticks", lambda: (0, time.monotonic()))  # never idle
     for load, said in ((cores + 0.25, 1), (cores - 0.25, 0)):
         monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
         comparison = compare({"a": clock.work(1e-3), "b": clock.work(1e-3)}, clock=clock)
@@ -103,3 +107,22 @@ def test_a_busy_machine_is_named(monkeypatch, clock):
         assert str(comparison).count(note) == said
     monkeypatch.delattr(os, "getloadavg")
     assert load_average() is None  # as on Windows
+
+
+def test_what_this_program_did_before_makes_no_busy_machine(monkeypatch):
+    for idle, busy in ((9, True), (11, False)):
+        ticks = iter([(100, 1000), (100 + idle, 1020)])
+        monkeypatch.setattr(module, "_ticks", lambda ticks=ticks: next(ticks))
+        assert module.is_busy(1e4) is busy
+        assert not module.is_busy(available_cores() - 0.25)
+    monkeypatch.setattr(module, "_ticks", lambda: Path("/no such file").read_text())
+    assert module.is_busy(1e4)  # elsewhere the average must do
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says it")
+def test_time_passes_on_all_cores():
+    before = module._ticks()
+    time.sleep(0.1)
+    idle, total = (then - now for then, now in zip(module._ticks(), before, strict=True))
+    assert 0 <= idle <= total
+    assert total > 0
