@@ -85,8 +85,9 @@ def open_page(visit, base):
         return Reader(opened[-1])
 
     yield open_page
+    ours = base["server"], "data:", "blob:"
     for page in opened:
-        assert [one for one in page.asked if not one.startswith((base["server"], "data:"))] == []
+        assert [one for one in page.asked if not one.startswith(ours)] == []
         assert page.faults == []
 
 
@@ -137,6 +138,7 @@ def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
     expect(exercise).to_have_attribute("data-state", "failed")
     expect(reader.bar.locator("output")).to_have_text(said["error"].format(number))
 
+    reader.page.context.set_offline(True)  # what a new worker needs is there
     reader.write(exercise, "while True:\n    print('again')")
     reader.page.keyboard.press("Control+Enter")
     reader.see(exercise, "again")
@@ -160,6 +162,19 @@ def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
     assert output.is_visible()
     assert exercise.locator(".run-out").text_content() == ""
     assert "times_add_is_called = ..." in exercise.locator(".cm-content").text_content()
+
+
+def test_what_was_not_loaded_can_be_loaded_again(open_page):
+    reader = open_page(FIRST)
+    reader.page.route("**/packages.zip", lambda route: route.abort(), times=1)
+    start = reader.bar.locator(".run-start")
+    start.click()
+    said = site.words()["en"]["run"]["failed"].removesuffix("{}")
+    expect(reader.bar.locator("output")).to_contain_text(said)
+    assert reader.live.count() == 0
+    start.dblclick()
+    reader.page.wait_for_selector("[data-state=done]", timeout=PATIENCE)
+    assert reader.live.count() == reader.page.locator(".run-cell").count() > 20
 
 
 def test_the_keyboard_is_enough(open_page):

@@ -8,6 +8,9 @@ const say = (text, ...values) => {
   return text;
 };
 const tell = text => (bar.querySelector("output").textContent = text);
+// What a worker needs is fetched once and kept: a new one, after Stop, must not need the network.
+const FILES = ["worker.js", "pyodide.asm.wasm", "python_stdlib.zip", "packages.zip"];
+const files = {};  // name -> Blob
 const cells = [];  // all of the page; those that need what is not there have no editor, and are quiet
 let worker, ready, current, queue;
 
@@ -46,7 +49,7 @@ function next() {
     current.stored?.setAttribute("hidden", "");
   }
   tell(ready ? say(words.running, current.number, cells.length) : words.loading);
-  worker.postMessage({ text: current.quiet ?? current.editor.text(), number: current.number });
+  worker.postMessage({ files, text: current.quiet ?? current.editor.text(), number: current.number });
 }
 
 // A cell needs what those above it have defined: those that have not run yet, or were changed since,
@@ -77,7 +80,7 @@ function heard({ data }) {
 // A worker that does not answer, as in an endless loop, can only be ended. All names are gone then.
 function restart(text) {
   worker?.terminate();
-  worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+  worker = new Worker(URL.createObjectURL(files["worker.js"]), { type: "module" });
   worker.onmessage = heard;
   worker.onerror = event => tell(say(words.failed, event.message ?? ""));
   [ready, current, queue] = [false, undefined, []];
@@ -123,7 +126,15 @@ function enliven(box) {
   box.classList.add("run-live");
 }
 
-export function begin() {
+async function fetched(name) {
+  const reply = await fetch(new URL(name, import.meta.url));
+  if (!reply.ok) throw new Error(`${name}: ${reply.status}`);
+  files[name] = await reply.blob();
+}
+
+export async function begin() {
+  tell(words.loading);
+  await Promise.all(FILES.map(fetched));
   document.querySelectorAll("div.cell:has(> .cell_input)").forEach(enliven);
   restart(words.loading);
   const [all, stop, over] = bar.querySelectorAll(".run-tools button");
