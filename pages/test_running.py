@@ -177,6 +177,38 @@ def test_what_was_not_loaded_can_be_loaded_again(open_page):
     assert reader.live.count() == reader.page.locator(".run-cell").count() > 20
 
 
+def test_no_result_is_that_of_other_code(open_page):
+    reader, said = open_page(FIRST), site.words()["en"]["run"]
+    reader.begin()
+    exercise, checked = reader.cell("times_add_is_called = ..."), reader.cell("check(times_add")
+    reader.write(exercise, "nested = lambda: fancy_func(1, 2, 3, 4)\ntimes_add_is_called = 3")
+    checked.locator(".run-cell").click()
+    reader.see(checked, re.compile(r"^right\s*$"))
+    reader.write(exercise, "times_add_is_called = undefined")
+    checked.locator(".run-cell").click()
+    reader.see(exercise, "NameError")
+    assert checked.locator(".run-out").text_content() == ""
+    assert checked.locator(".cell_output").is_visible()
+
+    reader.write(exercise, "import time\nprint('sleeps')\ntime.sleep(2)")
+    reader.page.keyboard.press("Control+Enter")
+    reader.see(exercise, "sleeps")
+    reader.write(exercise, "times_add_is_called = 3")  # while it runs
+    checked.locator(".run-cell").click()
+    reader.see(checked, re.compile(r"^right\s*$"))
+    expect(exercise).to_have_attribute("data-state", "done")
+
+    reader.write(exercise, "class A:\n    def __repr__(self):\n        return repr(self)\nA()")
+    reader.page.keyboard.press("Control+Enter")
+    reader.see(exercise, "RangeError")  # Python has no stack left, and its state is not known
+    number = exercise.locator(".run-cell").text_content().split()[1]
+    expect(reader.bar.locator("output")).to_have_text(said["broken"].format(number))
+    assert sorted({*reader.page.evaluate(STATES)}) == ["", "failed"]
+    reader.write(exercise, "add(20, 22)")
+    reader.page.keyboard.press("Control+Enter")
+    reader.see(exercise, re.compile(r"^42\s*$"))
+
+
 def test_the_keyboard_is_enough(open_page):
     reader = open_page("zh/" + FIRST)
     page, words = reader.page, site.words()["zh"]["run"]

@@ -49,6 +49,7 @@ function next() {
     current.stored?.setAttribute("hidden", "");
   }
   tell(ready ? say(words.running, current.number, cells.length) : words.loading);
+  worker ??= begun();
   worker.postMessage({ files, text: current.quiet ?? current.editor.text(), number: current.number });
 }
 
@@ -56,7 +57,8 @@ function next() {
 // run first.
 function run(cell) {
   for (const one of cells.slice(0, cell.number)) {
-    if ((one === cell || !one.box.dataset.state) && !queue.includes(one) && one !== current) {
+    const { state } = one.box.dataset;
+    if (!state || (one === cell && /done|failed/.test(state))) {
       queue.push(one);
       mark(one, "waits");
     }
@@ -70,30 +72,49 @@ function heard({ data }) {
     return tell(say(words.running, current.number, cells.length));
   }
   if (data.output) return show(current, data.output);
+  if (data.broken) return broken(data.broken);
   const failed = !data.ok && !current.quiet && current;
-  mark(current, failed ? "failed" : "done");
-  if (failed) queue.splice(0).forEach(one => mark(one, ""));
+  if (current.box.dataset.state === "busy") mark(current, failed ? "failed" : "done");  // unchanged
+  if (failed) queue.splice(0).forEach(one => one === failed ? mark(one, "") : forget(one));
   next();
   if (failed) tell(say(words.error, failed.number));
+}
+
+// As before it ran: a result that stays would seem to be that of the changed code.
+function forget(cell) {
+  mark(cell, "");
+  cell.out?.replaceChildren();
+  cell.stored?.removeAttribute("hidden");
+}
+
+function begun() {
+  const made = new Worker(URL.createObjectURL(files["worker.js"]), { type: "module" });
+  made.onmessage = heard;
+  made.onerror = event => current && broken(event.message ?? "");
+  return made;
 }
 
 // A worker that does not answer, as in an endless loop, can only be ended. All names are gone then.
 function restart(text) {
   worker?.terminate();
-  worker = new Worker(URL.createObjectURL(files["worker.js"]), { type: "module" });
-  worker.onmessage = heard;
-  worker.onerror = event => tell(say(words.failed, event.message ?? ""));
-  [ready, current, queue] = [false, undefined, []];
+  [worker, ready, current, queue] = [undefined, false, undefined, []];
   cells.forEach(cell => mark(cell, ""));
   tell(text);
 }
 
+function broken(why) {
+  const cell = current, loaded = ready;
+  restart(loaded ? say(words.broken, cell.number) : say(words.failed, why));
+  if (!loaded) return forget(cell);
+  mark(cell, "failed");
+  show(cell, { traceback: [why] });
+}
+
 function startOver() {
   restart(words.over);
-  for (const cell of cells.filter(one => !one.quiet)) {
-    cell.editor.reset();
-    cell.out.replaceChildren();
-    cell.stored?.removeAttribute("hidden");
+  for (const cell of cells) {
+    forget(cell);
+    cell.editor?.reset();
   }
 }
 
@@ -106,7 +127,7 @@ function enliven(box) {
     cell.quiet = text;
     return box.append(make("p", "run-note", { textContent: say(words.lacks, words.needs[need]) }));
   }
-  const button = make("button", "run-cell", { type: "button", textContent: "\u25b6\ufe0e" });
+  const button = make("button", "run-cell", { type: "button", textContent: `\u25b6\ufe0e\n${cell.number}` });
   button.title = `${say(words.cell, cell.number)} (Shift-Enter)`;
   button.setAttribute("aria-label", say(words.cell, cell.number));
   button.onclick = () => run(cell);
@@ -117,7 +138,7 @@ function enliven(box) {
       run(cell);
       cells.slice(cell.number).find(one => one.editor?.isVisible())?.editor.focus();
     },
-    changed: () => cell !== current && !queue.includes(cell) && mark(cell, ""),
+    changed: () => !queue.includes(cell) && mark(cell, ""),
   });
   cell.out = make("div", "run-out", { lang: "en", role: "group" });
   cell.out.setAttribute("aria-label", say(words.results, cell.number));

@@ -26,20 +26,22 @@ async function start(send, files) {
     const file = files[new URL(address).pathname.slice(1)];
     return file ? new Response(file, { headers }) : Response.error();
   };
-  return (await shell(send, files["packages.zip"].arrayBuffer())).runPython("shell.run");
+  const { instantiateStreaming } = WebAssembly;
+  const unknown = new Promise((_, reject) => {  // to an old browser; Pyodide would wait for ever
+    WebAssembly.instantiateStreaming = (...all) => instantiateStreaming(...all).catch(reject);
+  });
+  const python = await Promise.race([shell(send, files["packages.zip"].arrayBuffer()), unknown]);
+  return python.runPython("shell.run");
 }
 
 let run;
 globalThis.onmessage = async ({ data }) => {
-  const send = output => postMessage({ output });
-  let ok = false;
   try {
-    run ??= start(send, data.files);
+    run ??= start(output => postMessage({ output }), data.files);
     const ready = await run;
     postMessage({ ready: true });
-    ok = ready(data.text, data.number);
-  } catch (error) {
-    send({ output_type: "error", traceback: [String(error).slice(-2000)] });
+    postMessage({ ok: ready(data.text, data.number) });
+  } catch (error) {  // not the cell's: Python itself can no longer be relied on
+    postMessage({ broken: String(error).slice(-2000) });
   }
-  postMessage({ ok });
 };
