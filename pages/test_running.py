@@ -70,6 +70,9 @@ class Reader:
         self.page.keyboard.press("Control+a")
         self.page.keyboard.insert_text(text)
 
+    def bottom(self):
+        return self.bar.evaluate("bar => bar.getBoundingClientRect().bottom")
+
     def see(self, cell, text):
         cell.locator(".run-out", has_text=text).wait_for(timeout=PATIENCE)
 
@@ -239,6 +242,17 @@ def test_the_keyboard_is_enough(open_page):
     keys.press("Shift+Enter")
     reader.see(reader.live.first, "42")
     assert page.evaluate(name) == second[1]
+    keys.press("Control+a")
+    keys.insert_text("while True:\n    print('again')")
+    keys.press("Control+Enter")
+    reader.see(reader.live.nth(1), "again")
+    keys.press("Escape")
+    expect(reader.bar.locator("output")).to_have_text(words["stopped"])
+    page.evaluate(f"scrollBy(0, {focused}.getBoundingClientRect().top - 60)")
+    for _ in range(4):  # backwards, to what the bar covered
+        keys.press("Shift+Tab")
+        if page.evaluate(f"!!{focused}.closest('.run-live')"):
+            assert page.evaluate(f"{focused}.getBoundingClientRect().top") > reader.bottom()
 
 
 def test_a_page_that_is_opened_as_a_file_says_how_to_serve_it(visit, base):

@@ -132,7 +132,7 @@ function enliven(box) {
   button.setAttribute("aria-label", say(words.cell, cell.number));
   button.onclick = () => run(cell);
   const holder = make("div", "run-editor", { lang: "en" });
-  cell.editor = editor(holder, text, say(words.code, cell.number), {
+  cell.editor = editor(holder, text, say(words.code, cell.number), bar, {
     run: () => run(cell),
     runAndGoOn: () => {
       run(cell);
@@ -164,6 +164,10 @@ export async function begin() {
     run(cells.at(-1));
   };
   stop.onclick = () => current && restart(words.stopped);
+  stop.title = stop.ariaKeyShortcuts = "Escape";  // the button may be far from where a key is pressed
+  document.addEventListener("keydown", ({ key, target }) => {
+    if (key === "Escape" && target.closest(".run-live, .run-bar")) stop.click();
+  });
   over.onclick = startOver;
   bar.classList.add("run-begun");
   all.focus();
