@@ -70,6 +70,9 @@ class Reader:
         self.page.keyboard.press("Control+a")
         self.page.keyboard.insert_text(text)
 
+    def bottom(self):
+        return self.bar.evaluate("bar => bar.getBoundingClientRect().bottom")
+
     def see(self, cell, text):
         cell.locator(".run-out", has_text=text).wait_for(timeout=PATIENCE)
 
@@ -85,8 +88,9 @@ def open_page(visit, base):
         return Reader(opened[-1])
 
     yield open_page
+    ours = base["server"], "data:", "blob:"
     for page in opened:
-        assert [one for one in page.asked if not one.startswith((base["server"], "data:"))] == []
+        assert [one for one in page.asked if not one.startswith(ours)] == []
         assert page.faults == []
 
 
@@ -137,6 +141,7 @@ def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
     expect(exercise).to_have_attribute("data-state", "failed")
     expect(reader.bar.locator("output")).to_have_text(said["error"].format(number))
 
+    reader.page.context.set_offline(True)  # what a new worker needs is there
     reader.write(exercise, "while True:\n    print('again')")
     reader.page.keyboard.press("Control+Enter")
     reader.see(exercise, "again")
@@ -160,6 +165,51 @@ def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
     assert output.is_visible()
     assert exercise.locator(".run-out").text_content() == ""
     assert "times_add_is_called = ..." in exercise.locator(".cm-content").text_content()
+
+
+def test_what_was_not_loaded_can_be_loaded_again(open_page):
+    reader = open_page(FIRST)
+    reader.page.route("**/packages.zip", lambda route: route.abort(), times=1)
+    start = reader.bar.locator(".run-start")
+    start.click()
+    said = site.words()["en"]["run"]["failed"].removesuffix("{}")
+    expect(reader.bar.locator("output")).to_contain_text(said)
+    assert reader.live.count() == 0
+    start.dblclick()
+    reader.page.wait_for_selector("[data-state=done]", timeout=PATIENCE)
+    assert reader.live.count() == reader.page.locator(".run-cell").count() > 20
+
+
+def test_no_result_is_that_of_other_code(open_page):
+    reader, said = open_page(FIRST), site.words()["en"]["run"]
+    reader.begin()
+    exercise, checked = reader.cell("times_add_is_called = ..."), reader.cell("check(times_add")
+    reader.write(exercise, "nested = lambda: fancy_func(1, 2, 3, 4)\ntimes_add_is_called = 3")
+    checked.locator(".run-cell").click()
+    reader.see(checked, re.compile(r"^right\s*$"))
+    reader.write(exercise, "times_add_is_called = undefined")
+    checked.locator(".run-cell").click()
+    reader.see(exercise, "NameError")
+    assert checked.locator(".run-out").text_content() == ""
+    assert checked.locator(".cell_output").is_visible()
+
+    reader.write(exercise, "import time\nprint('sleeps')\ntime.sleep(2)")
+    reader.page.keyboard.press("Control+Enter")
+    reader.see(exercise, "sleeps")
+    reader.write(exercise, "times_add_is_called = 3")  # while it runs
+    checked.locator(".run-cell").click()
+    reader.see(checked, re.compile(r"^right\s*$"))
+    expect(exercise).to_have_attribute("data-state", "done")
+
+    reader.write(exercise, "class A:\n    def __repr__(self):\n        return repr(self)\nA()")
+    reader.page.keyboard.press("Control+Enter")
+    reader.see(exercise, "RangeError")  # Python has no stack left, and its state is not known
+    number = exercise.locator(".run-cell").text_content().split()[1]
+    expect(reader.bar.locator("output")).to_have_text(said["broken"].format(number))
+    assert sorted({*reader.page.evaluate(STATES)}) == ["", "failed"]
+    reader.write(exercise, "add(20, 22)")
+    reader.page.keyboard.press("Control+Enter")
+    reader.see(exercise, re.compile(r"^42\s*$"))
 
 
 def test_the_keyboard_is_enough(open_page):
@@ -192,6 +242,17 @@ def test_the_keyboard_is_enough(open_page):
     keys.press("Shift+Enter")
     reader.see(reader.live.first, "42")
     assert page.evaluate(name) == second[1]
+    keys.press("Control+a")
+    keys.insert_text("while True:\n    print('again')")
+    keys.press("Control+Enter")
+    reader.see(reader.live.nth(1), "again")
+    keys.press("Escape")
+    expect(reader.bar.locator("output")).to_have_text(words["stopped"])
+    page.evaluate(f"scrollBy(0, {focused}.getBoundingClientRect().top - 60)")
+    for _ in range(4):  # backwards, to what the bar covered
+        keys.press("Shift+Tab")
+        if page.evaluate(f"!!{focused}.closest('.run-live')"):
+            assert page.evaluate(f"{focused}.getBoundingClientRect().top") > reader.bottom()
 
 
 def test_a_page_that_is_opened_as_a_file_says_how_to_serve_it(visit, base):

@@ -103,3 +103,27 @@ def test_what_a_cell_shows_it_shows_once_and_not_without_end():
     assert others[2][1].endswith("\n...")
     assert others[3][1] == "after\n"
     assert not ended
+
+
+def test_no_cell_fills_the_page_nor_fails_without_a_message():
+    outputs = """
+for i in range(9000):
+    print('a')
+    print('b', file=sys.stderr)
+    display(i)"""
+    word = """
+class Silent(Exception):
+    def __str__(self):
+        raise ValueError
+raise Silent"""
+    many, value, message, silent, asked = run_cells(
+        outputs, "'x' * 1_000_000", "raise ValueError('x' * 1_000_000)", word, "input('who?')"
+    )
+    assert many[1].startswith("a\nb\n0\na\nb\n1\n")
+    assert many[1].endswith("...")
+    assert many[1].count("b") < 1000
+    for _, text in (value, message):
+        assert len(text) < 110_000
+        assert text.rstrip().endswith("...")
+    assert silent[1].endswith("Silent: <exception str() failed>")
+    assert "nobody can be asked" in asked[1]

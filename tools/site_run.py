@@ -4,7 +4,6 @@ It is made of what pages/package-lock.json and requirements-site.txt pin. Withou
 none, and the pages have no button.
 """
 
-import json
 import shutil
 import subprocess
 import zipfile
@@ -15,8 +14,8 @@ from .files import ROOT
 
 PAGES = ROOT / "pages"
 MODULES = PAGES / "node_modules"
-PYODIDE = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"]
-OURS = ["worker.js", "run.css"]
+PYODIDE = ["pyodide.asm.wasm", "python_stdlib.zip"]
+SCRIPTS = ["run.js", "worker.js"]
 
 
 def runs(page):
@@ -31,20 +30,17 @@ def make(folder, python):
         print("The pages cannot run their code: that needs npm, which comes with Node.js, and, the")
         print("first time, the web.")
         return
-    (folder / "pyodide").mkdir(parents=True)
-    for name in PYODIDE:
-        shutil.copy(MODULES / "pyodide" / name, folder / "pyodide")
-    lock = json.loads((MODULES / "pyodide" / "pyodide-lock.json").read_text("utf-8"))
-    lock["packages"] = {}  # nothing can be fetched by a name
-    (folder / "pyodide" / "pyodide-lock.json").write_text(json.dumps(lock), "utf-8")
-    for name in OURS:
-        shutil.copy(PAGES / "run" / name, folder)
+    folder.mkdir(parents=True)
+    for path in [*(MODULES / "pyodide" / name for name in PYODIDE), PAGES / "run" / "run.css"]:
+        shutil.copy(path, folder)
     bundle = [
-        "run/run.js",
+        *(f"run/{name}" for name in SCRIPTS),
         "--bundle",
         "--minify",
         "--format=esm",
-        f"--outfile={folder / 'run.js'}",
+        "--external:node:*",  # Pyodide imports these in Node.js alone
+        "--external:ws",
+        f"--outdir={folder}",
     ]
     esbuild = MODULES / "esbuild" / "bin" / "esbuild"
     subprocess.run(["node", esbuild, *bundle, "--log-level=warning"], cwd=PAGES, check=True)

@@ -14,13 +14,15 @@ const colours = HighlightStyle.define([
   { tag: [tags.number, tags.bool, tags.null], color: "var(--run-number)" },
 ]);
 
-export function editor(parent, text, label, { run, runAndGoOn, changed }) {
+// The cursor is kept below what stands at the top of the page: `bar`.
+export function editor(parent, text, label, bar, { run, runAndGoOn, changed }) {
   const keys = [
     { key: "Shift-Enter", run: () => (runAndGoOn(), true) },
     { key: "Ctrl-Enter", run: () => (run(), true) },
   ];
   const extensions = [
     history(), bracketMatching(), indentUnit.of("    "), python(), syntaxHighlighting(colours),
+    EditorView.scrollMargins.of(() => ({ top: bar.getBoundingClientRect().bottom })),
     EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
     EditorView.updateListener.of(update => update.docChanged && changed()),
     keymap.of([...keys, ...defaultKeymap, ...historyKeymap]),

@@ -8,7 +8,8 @@ import traceback
 import types
 from time import monotonic
 
-LONGEST = 100_000  # characters that a cell may print, so that an endless loop does not fill memory
+LONGEST = 100_000  # characters that a cell may print, and that a value or a message may have
+MOST = 1000  # outputs of a cell; both are there so that an endless loop does not fill memory
 OFTEN = 0.05  # seconds from one message about what was printed to the next, for the same reason
 
 
@@ -21,6 +22,7 @@ class Shell:
         self.names = vars(main)
         self.names["sys"] = sys  # the page leaves out the notebook's first cell, which imports it
         builtins.display = self.display  # as IPython does
+        builtins.input = no_input
         self.streams = sys.stdout, sys.stderr = Stream(self, "stdout"), Stream(self, "stderr")
 
     def display(self, *values):
@@ -30,7 +32,14 @@ class Shell:
 
     def put(self, kind, **output):
         self.flush()  # what was printed before comes first
-        self.send({"output_type": kind, **output})
+        self.give({"output_type": kind, **output})
+
+    def give(self, output):
+        self.given += 1
+        if self.given < MOST:
+            self.send(output)
+        elif self.given == MOST:
+            self.send({"output_type": "stream", "name": "stdout", "text": "..."})
 
     def flush(self):
         for stream in self.streams:
@@ -39,6 +48,7 @@ class Shell:
     def run(self, text, number):
         """Run a cell; returns whether it ended without an error. Its last expression is shown."""
         self.displayed.clear()
+        self.given = 0
         for stream in self.streams:
             stream.left = LONGEST
         name = f"<cell {number}>"  # whose lines tracebacks and inspect.getsource find here:
@@ -52,7 +62,8 @@ class Shell:
                 if value is not None and not any(value is one for one in self.displayed):
                     self.put("execute_result", data=bundle(value))
         except BaseException as error:  # SystemExit, too, ends the cell alone
-            self.put("error", ename=type(error).__name__, evalue=str(error), traceback=told(error))
+            self.flush()
+            self.send({"output_type": "error", "traceback": told(error)})
             return False
         self.flush()
         return True
@@ -68,6 +79,9 @@ class Stream:
 
     def write(self, text):
         if self.left > 0:
+            for other in self.shell.streams:  # what the other one holds comes first
+                if other is not self:
+                    other.flush()
             self.held += text[: self.left]
             self.left -= len(text)
             if self.left <= 0:
@@ -78,11 +92,19 @@ class Stream:
 
     def flush(self):
         if self.held:
-            self.shell.send({"output_type": "stream", "name": self.name, "text": self.held})
+            self.shell.give({"output_type": "stream", "name": self.name, "text": self.held})
             self.held, self.sent = "", monotonic()
 
     def isatty(self):
         return False
+
+
+def no_input(prompt=""):
+    raise RuntimeError("nobody can be asked here: write the answer into the cell instead")
+
+
+def cut(text):
+    return text if len(text) <= LONGEST else text[:LONGEST] + "\n..."
 
 
 def bundle(value):
@@ -90,7 +112,7 @@ def bundle(value):
     if hasattr(value, "_repr_mimebundle_"):
         found = value._repr_mimebundle_()
         return found[0] if isinstance(found, tuple) else found
-    found = {"text/plain": repr(value)[:LONGEST]}
+    found = {"text/plain": cut(repr(value))}
     if hasattr(value, "_repr_html_") and not isinstance(value, type):
         found["text/html"] = value._repr_html_()
     return found
@@ -103,4 +125,4 @@ def told(error):
     calls = error.__traceback__  # the first are ours, and those of the module ast
     while calls and not calls.tb_frame.f_code.co_filename.startswith("<cell "):
         calls = calls.tb_next
-    return ["".join(traceback.format_exception(type(error), error, calls)).rstrip()]
+    return [cut("".join(traceback.format_exception(type(error), error, calls)).rstrip())]

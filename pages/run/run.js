@@ -8,6 +8,9 @@ const say = (text, ...values) => {
   return text;
 };
 const tell = text => (bar.querySelector("output").textContent = text);
+// What a worker needs is fetched once and kept: a new one, after Stop, must not need the network.
+const FILES = ["worker.js", "pyodide.asm.wasm", "python_stdlib.zip", "packages.zip"];
+const files = {};  // name -> Blob
 const cells = [];  // all of the page; those that need what is not there have no editor, and are quiet
 let worker, ready, current, queue;
 
@@ -46,14 +49,16 @@ function next() {
     current.stored?.setAttribute("hidden", "");
   }
   tell(ready ? say(words.running, current.number, cells.length) : words.loading);
-  worker.postMessage({ text: current.quiet ?? current.editor.text(), number: current.number });
+  worker ??= begun();
+  worker.postMessage({ files, text: current.quiet ?? current.editor.text(), number: current.number });
 }
 
 // A cell needs what those above it have defined: those that have not run yet, or were changed since,
 // run first.
 function run(cell) {
   for (const one of cells.slice(0, cell.number)) {
-    if ((one === cell || !one.box.dataset.state) && !queue.includes(one) && one !== current) {
+    const { state } = one.box.dataset;
+    if (!state || (one === cell && /done|failed/.test(state))) {
       queue.push(one);
       mark(one, "waits");
     }
@@ -67,30 +72,49 @@ function heard({ data }) {
     return tell(say(words.running, current.number, cells.length));
   }
   if (data.output) return show(current, data.output);
+  if (data.broken) return broken(data.broken);
   const failed = !data.ok && !current.quiet && current;
-  mark(current, failed ? "failed" : "done");
-  if (failed) queue.splice(0).forEach(one => mark(one, ""));
+  if (current.box.dataset.state === "busy") mark(current, failed ? "failed" : "done");  // unchanged
+  if (failed) queue.splice(0).forEach(one => one === failed ? mark(one, "") : forget(one));
   next();
   if (failed) tell(say(words.error, failed.number));
+}
+
+// As before it ran: a result that stays would seem to be that of the changed code.
+function forget(cell) {
+  mark(cell, "");
+  cell.out?.replaceChildren();
+  cell.stored?.removeAttribute("hidden");
+}
+
+function begun() {
+  const made = new Worker(URL.createObjectURL(files["worker.js"]), { type: "module" });
+  made.onmessage = heard;
+  made.onerror = event => current && broken(event.message ?? "");
+  return made;
 }
 
 // A worker that does not answer, as in an endless loop, can only be ended. All names are gone then.
 function restart(text) {
   worker?.terminate();
-  worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-  worker.onmessage = heard;
-  worker.onerror = event => tell(say(words.failed, event.message ?? ""));
-  [ready, current, queue] = [false, undefined, []];
+  [worker, ready, current, queue] = [undefined, false, undefined, []];
   cells.forEach(cell => mark(cell, ""));
   tell(text);
 }
 
+function broken(why) {
+  const cell = current, loaded = ready;
+  restart(loaded ? say(words.broken, cell.number) : say(words.failed, why));
+  if (!loaded) return forget(cell);
+  mark(cell, "failed");
+  show(cell, { traceback: [why] });
+}
+
 function startOver() {
   restart(words.over);
-  for (const cell of cells.filter(one => !one.quiet)) {
-    cell.editor.reset();
-    cell.out.replaceChildren();
-    cell.stored?.removeAttribute("hidden");
+  for (const cell of cells) {
+    forget(cell);
+    cell.editor?.reset();
   }
 }
 
@@ -103,18 +127,18 @@ function enliven(box) {
     cell.quiet = text;
     return box.append(make("p", "run-note", { textContent: say(words.lacks, words.needs[need]) }));
   }
-  const button = make("button", "run-cell", { type: "button", textContent: "\u25b6\ufe0e" });
+  const button = make("button", "run-cell", { type: "button", textContent: `\u25b6\ufe0e\n${cell.number}` });
   button.title = `${say(words.cell, cell.number)} (Shift-Enter)`;
   button.setAttribute("aria-label", say(words.cell, cell.number));
   button.onclick = () => run(cell);
   const holder = make("div", "run-editor", { lang: "en" });
-  cell.editor = editor(holder, text, say(words.code, cell.number), {
+  cell.editor = editor(holder, text, say(words.code, cell.number), bar, {
     run: () => run(cell),
     runAndGoOn: () => {
       run(cell);
       cells.slice(cell.number).find(one => one.editor?.isVisible())?.editor.focus();
     },
-    changed: () => cell !== current && !queue.includes(cell) && mark(cell, ""),
+    changed: () => !queue.includes(cell) && mark(cell, ""),
   });
   cell.out = make("div", "run-out", { lang: "en", role: "group" });
   cell.out.setAttribute("aria-label", say(words.results, cell.number));
@@ -123,7 +147,15 @@ function enliven(box) {
   box.classList.add("run-live");
 }
 
-export function begin() {
+async function fetched(name) {
+  const reply = await fetch(new URL(name, import.meta.url));
+  if (!reply.ok) throw new Error(`${name}: ${reply.status}`);
+  files[name] = await reply.blob();
+}
+
+export async function begin() {
+  tell(words.loading);
+  await Promise.all(FILES.map(fetched));
   document.querySelectorAll("div.cell:has(> .cell_input)").forEach(enliven);
   restart(words.loading);
   const [all, stop, over] = bar.querySelectorAll(".run-tools button");
@@ -132,6 +164,10 @@ export function begin() {
     run(cells.at(-1));
   };
   stop.onclick = () => current && restart(words.stopped);
+  stop.title = stop.ariaKeyShortcuts = "Escape";  // the button may be far from where a key is pressed
+  document.addEventListener("keydown", ({ key, target }) => {
+    if (key === "Escape" && target.closest(".run-live, .run-bar")) stop.click();
+  });
   over.onclick = startOver;
   bar.classList.add("run-begun");
   all.focus();

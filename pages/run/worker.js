@@ -1,8 +1,14 @@
-// Python in a worker: it is loaded once, runs one cell at a time, and sends each output as it comes.
-import { loadPyodide } from "./pyodide/pyodide.mjs";
+// Python in a worker: it runs one cell at a time, and sends each output as it comes.
+import { loadPyodide } from "pyodide";
+import { info } from "pyodide/pyodide-lock.json";
+import createPyodideModule from "pyodide/pyodide.asm.mjs";
 
 export async function shell(send, packages) {
-  const python = await loadPyodide();
+  const python = await loadPyodide({
+    createPyodideModule,
+    indexURL: globalThis.origin,  // Node.js has none, and reads what is beside this file
+    lockFileContents: { info, packages: {} },  // nothing can be fetched by a name
+  });
   python.unpackArchive(await packages, "zip", { extractDir: "/course" });
   python.globals.set("send_json", text => send(JSON.parse(text)));
   python.runPython(`
@@ -13,23 +19,29 @@ export async function shell(send, packages) {
   return python;
 }
 
-async function fetched(name) {
-  const reply = await fetch(new URL(name, import.meta.url));
-  if (!reply.ok) throw new Error(`${name}: ${reply.status}`);
-  return reply.arrayBuffer();
+// The page has fetched all files, so that a new worker needs no network.
+async function start(send, files) {
+  const headers = { "Content-Type": "application/wasm" };  // which a server may not know
+  globalThis.fetch = async address => {
+    const file = files[new URL(address).pathname.slice(1)];
+    return file ? new Response(file, { headers }) : Response.error();
+  };
+  const { instantiateStreaming } = WebAssembly;
+  const unknown = new Promise((_, reject) => {  // to an old browser; Pyodide would wait for ever
+    WebAssembly.instantiateStreaming = (...all) => instantiateStreaming(...all).catch(reject);
+  });
+  const python = await Promise.race([shell(send, files["packages.zip"].arrayBuffer()), unknown]);
+  return python.runPython("shell.run");
 }
 
 let run;
 globalThis.onmessage = async ({ data }) => {
-  const send = output => postMessage({ output });
-  let ok = false;
   try {
-    run ??= shell(send, fetched("packages.zip")).then(python => python.runPython("shell.run"));
+    run ??= start(output => postMessage({ output }), data.files);
     const ready = await run;
     postMessage({ ready: true });
-    ok = ready(data.text, data.number);
-  } catch (error) {
-    send({ output_type: "error", traceback: [String(error).slice(-2000)] });
+    postMessage({ ok: ready(data.text, data.number) });
+  } catch (error) {  // not the cell's: Python itself can no longer be relied on
+    postMessage({ broken: String(error).slice(-2000) });
   }
-  postMessage({ ok });
 };

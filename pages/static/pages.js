@@ -18,9 +18,11 @@ addEventListener("DOMContentLoaded", () => {
     const { folder, words } = start.closest(".run-bar").dataset;
     const tell = text => (document.querySelector(".run-bar output").textContent = text);
     if (location.protocol === "file:") return tell(JSON.parse(words).file);
+    start.disabled = true;
     try {
-      (await import(new URL(`${folder}run.js`, location))).begin();
+      await (await import(new URL(`${folder}run.js`, location))).begin();
     } catch (error) {
+      start.disabled = false;
       tell(JSON.parse(words).failed.replace("{}", error.message));
     }
   });
