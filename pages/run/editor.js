@@ -24,6 +24,9 @@ export function editor(parent, text, label, bar, { run, runAndGoOn, changed }) {
     history(), bracketMatching(), indentUnit.of("    "), python(), syntaxHighlighting(colours),
     EditorView.scrollMargins.of(() => ({ top: bar.getBoundingClientRect().bottom })),
     EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
+    EditorView.domEventHandlers({  // elsewhere on a page of Sphinx this key goes to the search
+      keydown: event => event.key === "/" && event.stopPropagation(),
+    }),
     EditorView.updateListener.of(update => update.docChanged && changed()),
     keymap.of([...keys, ...defaultKeymap, ...historyKeymap]),
   ];
