@@ -28,7 +28,11 @@ function fit(slide) {
   const shown = [slide, slide.parentElement];
   for (const one of shown) one.style.setProperty("display", "block", "important");
   const rest = document.createElement("section");
-  while (slide.children.length > 1 && !fits(slide, SMALLEST)) rest.prepend(slide.lastElementChild);
+  while (!fits(slide, SMALLEST)) {
+    const last = slide.children.length > 1 ? slide.lastElementChild : results(slide);
+    if (!last) break;
+    rest.prepend(last);
+  }
   let size = 1;
   while (size > 0.5 && !fits(slide, size)) size -= 0.04;
   for (const one of shown) one.style.removeProperty("display");
@@ -37,6 +41,15 @@ function fit(slide) {
     slide.after(rest);
     fit(rest);
   }
+}
+
+// Of a slide with a single cell that has code and results: the results, as a cell of their own.
+function results(slide) {
+  const shown = slide.querySelector(".jp-Cell-inputWrapper ~ .jp-Cell-outputWrapper");
+  if (!shown) return null;
+  const cell = shown.parentElement.cloneNode();
+  cell.append(shown);
+  return cell;
 }
 
 function fits(slide, size) {
