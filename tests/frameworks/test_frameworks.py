@@ -73,6 +73,8 @@ def test_a_framework_that_is_not_loaded_is_not_asked(made_up, monkeypatch):
 
 def test_without_any_framework_there_is_nothing_to_say(monkeypatch):
     monkeypatch.setattr(frameworks, "FRAMEWORKS", {})
+    for name in frameworks.THREADS:  # another test may have set them
+        monkeypatch.delenv(name, raising=False)
     assert frameworks.synchronize() is None
     assert (frameworks.state(), frameworks.versions()) == ({}, {})
     assert frameworks.compilations() == (0, 0, 0)
