@@ -86,7 +86,7 @@ def judged(jobs, place, cores, limit, memory):
                 reader, writer = os.pipe()
                 slot, most = free.pop(), job.get("limit", limit)
                 uid = stranger(slot)
-                if not (pid := os.fork()):
+                if not (pid := fork()):
                     in_keeper(job, writer, place, uid, most, memory)
                 os.close(writer)
                 running[reader] = job, pid, slot, []
@@ -114,6 +114,18 @@ def judged(jobs, place, cores, limit, memory):
             os.waitpid(pid, 0)
 
 
+def fork():
+    """os.fork, during which no signal comes.
+
+    Python drops what a handler raises in the functions that packages have called at a fork.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        return os.fork()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def in_keeper(job, writer, place, uid, limit, memory):
     """What a keeper does: have one answer judged, end what is left of it, tell the result."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # at Ctrl+C the marker ends it with SIGTERM
@@ -132,7 +144,7 @@ def kept(job, home, uid, limit, memory):
     reader, writer = os.pipe()
     started = time.monotonic()
     with tempfile.TemporaryFile(dir=home) as printed:
-        if not (pid := os.fork()):
+        if not (pid := fork()):
             try:
                 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
                 os.dup2(printed.fileno(), 1)
@@ -254,7 +266,7 @@ def stranger_can_run(known=[]):  # noqa: B006 - asked once
     if not known:
         known.append(LINUX and os.geteuid() == 0)
         if known[0]:
-            if not (pid := os.fork()):
+            if not (pid := fork()):
                 try:
                     become(stranger(0))
                     files = [os.path.realpath(sys.executable), os.__file__]
@@ -293,7 +305,7 @@ def others():
 
 def cut_off():
     """What the system lets us take from answers: (the network and other processes, being root)."""
-    if not (pid := os.fork()):
+    if not (pid := fork()):
         lost = LINUX and LIBC.unshare(ALONE | (NEW_USER if os.geteuid() else 0)) == 0
         os._exit(0 if lost else 1)
     return os.waitpid(pid, 0)[1] == 0, stranger_can_run()
