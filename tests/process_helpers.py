@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -16,9 +17,15 @@ def default_sigint():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def soon(condition):
-    """Whether this holds within five seconds."""
-    late = time.monotonic() + 5
+def started_with_ctrl_c(command, **options):
+    """A process that Ctrl-C ends as usual, and whose output can be read as text."""
+    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, **pipes, preexec_fn=default_sigint, **options)
+
+
+def soon(condition, seconds=5):
+    """Whether this holds within so many seconds."""
+    late = time.monotonic() + seconds
     while not (holds := condition()) and time.monotonic() < late:
         time.sleep(0.01)
     return holds

@@ -69,8 +69,7 @@ def copy_course(folder):
 
 def downloads(folder, frameworks):
     """The commands that download the wheels of all that `environment` installs."""
-    pip = [environment.VENV_PYTHON, "-m", "pip", "download", "--disable-pip-version-check"]
-    pip += ["--only-binary=:all:", f"--dest={folder}"]
+    pip = [*environment.pip("download"), "--only-binary=:all:", f"--dest={folder}"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     builder = [*project["build-system"]["requires"], "editables"]  # for `pip install -e .`
     yield [*pip, "-r", "requirements.txt", *builder]

@@ -65,9 +65,13 @@ def carry_out(*steps):
             sys.exit("That did not work; see above. Start this command again when it is mended.")
 
 
+def pip(verb):
+    return [VENV_PYTHON, "-m", "pip", verb, "--disable-pip-version-check"]
+
+
 def pip_install():
     only = ["--no-index", f"--find-links={WHEELS}"] if WHEELS.is_dir() else []
-    return [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check", *only]
+    return [*pip("install"), *only]
 
 
 def made_from(more=""):

@@ -56,10 +56,10 @@ def load_average() -> float | None:
 
 
 def is_busy(load: float | None) -> bool:
-    """Whether other programs keep the cores busy, where that was the load average.
+    """Whether other programs keep the cores busy. `load` is the load average.
 
-    It counts what this program did in the last minute, too. So on Linux half of the cores' time
-    must go to something now, while this thread waits.
+    That counts what this program did in the last minute, too. On Linux, half of the cores' time
+    must therefore go to something now, while this thread waits.
     """
     if load is None or load < available_cores():
         return False

@@ -3,13 +3,12 @@
 import os
 import re
 import signal
-import subprocess
 import sys
 
 import pytest
 from checkout import load_course
 from nbconvert.exporters import SlidesExporter
-from process_helpers import default_sigint
+from process_helpers import started_with_ctrl_c
 
 
 @pytest.mark.parametrize("words", [[], ["--help"]])
@@ -133,15 +132,8 @@ def test_after_ctrl_c_a_command_ends_in_its_own_time(copy, command, module):
         "teaching.answers = bool; builtins.print = lambda *a, **k: 0; "
         f"sys.exit(course.main({command!r}))"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", start],
-        cwd=copy,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=default_sigint,
-        start_new_session=True,
-    ) as process:
+    command = [sys.executable, "-c", start]
+    with started_with_ctrl_c(command, cwd=copy, start_new_session=True) as process:
         assert "ready\n" in process.stdout
         os.killpg(process.pid, signal.SIGINT)
         said, errors = process.communicate(timeout=20)

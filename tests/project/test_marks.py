@@ -8,20 +8,26 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import made_class
 import pytest
 from notebook_rules import ROOT
-from process_helpers import default_sigint, soon
+from process_helpers import soon, started_with_ctrl_c
 
 from tools import environment, manifest, marks
 from tools.marks import hand_ins
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="answers are judged on Linux or macOS")
 NUMBERS = ("19", "22")  # the answers of these take the least time
+
+
+def mark(patch, folder, to, **limits):
+    """What the command does, in this environment."""
+    patch.setattr(environment, "set_up", lambda: None)
+    patch.setattr(environment, "VENV_PYTHON", sys.executable)
+    return marks.marks(folder, to, feedback=True, **limits)
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +42,7 @@ def marked(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(temporary))
         patch.setenv("SECRET", "of the instructor")
-        patch.setattr(environment, "set_up", lambda: None)
-        patch.setattr(environment, "VENV_PYTHON", sys.executable)
-        status = marks.marks(folder, place / "out", feedback=True, limit=6)
+        status = mark(patch, folder, place / "out", limit=6)
     after = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     assert status == 0
     assert before == after
@@ -202,20 +206,9 @@ def test_ctrl_c_ends_everything(how, tmp_path):
         made_class.put_file(tmp_path / "in" / student / path.name, json.dumps(new).encode(), 2020)
     command = [sys.executable, "-m", "tools.marks", tmp_path / "in", tmp_path / "out", "99", "2048"]
     (tmp_path / "tmp").mkdir()
-    with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=default_sigint,
-        start_new_session=True,
-    ) as process:
-        late = time.monotonic() + 60
-        while not running("4323") and time.monotonic() < late:
-            time.sleep(0.05)
-        assert running("4323")
+    environ = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    with started_with_ctrl_c(command, cwd=ROOT, env=environ, start_new_session=True) as process:
+        assert soon(lambda: running("4323"), seconds=60)
         os.killpg(process.pid, how) if how == signal.SIGINT else process.terminate()
         _, errors = process.communicate(timeout=20)
     assert process.returncode
@@ -232,7 +225,7 @@ def test_marks_writes_nothing_among_what_was_handed_in(tmp_path):
         marks.marks(tmp_path / "nothing")
 
 
-def test_pages_are_of_this_run_and_each_file_that_does_not_count_is_named(tmp_path, capsys):
+def test_pages_are_of_this_run_and_each_file_that_does_not_count_is_named(tmp_path, monkeypatch):
     path = made_class.NOTEBOOKS_BY_NUMBER["22"]
     new = json.dumps(made_class.handed_out(path, "zh")).encode()
     for name in ("a.ipynb", "b.ipynb"):
@@ -241,10 +234,7 @@ def test_pages_are_of_this_run_and_each_file_that_does_not_count_is_named(tmp_pa
     (tmp_path / "in" / "Student 9" / "link.ipynb").symlink_to(tmp_path)
     (tmp_path / "out" / "feedback").mkdir(parents=True)
     (tmp_path / "out" / "feedback" / "Somebody.html").touch()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(environment, "set_up", lambda: None)
-        patch.setattr(environment, "VENV_PYTHON", sys.executable)
-        assert marks.marks(tmp_path / "in", tmp_path / "out", feedback=True) == 0
+    assert mark(monkeypatch, tmp_path / "in", tmp_path / "out") == 0
     with open(tmp_path / "out" / "marks.csv", encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["student"] for row in rows] == ["Student 9", "Student 10"]

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
-from process_helpers import default_sigint, gone
+from process_helpers import default_sigint, gone, started_with_ctrl_c
 from torch import nn
 
 from d2lhybrid import Message, RankError, World
@@ -793,14 +793,10 @@ def test_all_ends_with_the_program_and_a_copy_of_it_ends_nothing(tmp_path):
         folder = tmp_path / how.name
         (folder / "tmp").mkdir(parents=True)
         (folder / "parent.py").write_text(PARENT)
-        parents[how] = subprocess.Popen(
+        parents[how] = started_with_ctrl_c(
             [sys.executable, "parent.py"],
             cwd=folder,
             env=os.environ | {"PYTHONPATH": package, "TMPDIR": str(folder / "tmp")},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=default_sigint,
             start_new_session=True,  # as in a terminal: the signal goes to its whole group
         )
     for how, parent in parents.items():

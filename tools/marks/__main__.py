@@ -61,20 +61,25 @@ def judge_all(students, columns, place, limit, memory):
     print("Answers have", "no network" if alone else "THE NETWORK, which this system leaves them")
     if os.geteuid() == 0 and not stranger:
         print("You are root, and ANSWERS ARE, TOO. Let somebody else start this.")
-    cores, results, jobs = sys.modules["d2lhybrid"].available_cores(), {}, []
+    cores = sys.modules["d2lhybrid"].available_cores()
+
+    def done(what, jobs):
+        """The key of each job -> the job, and its result."""
+        progress, found = progress_of(what, len(jobs)), {}
+        with contextlib.closing(processes.judged(jobs, place, cores, limit, memory)) as ready:
+            for job, result in ready:
+                found[job["key"]] = job, result
+                progress()
+        return found
+
+    results, jobs = {}, []
     for lesson, number in columns:
         one = lesson.exercises[number]
         answers.needed_of(one.before, ())  # what it finds out is remembered for all answers
         common = {"before": one.before, "own": one.own[:-1], "check": one.own[-1], "others": []}
         jobs.append({**common, "answers": one.answers, "cells": one.solution, "solution": True})
         jobs[-1] |= {"key": ("", lesson.name, number), "limit": processes.LONG}
-    own = {}
-    progress = progress_of("solution", len(jobs))
-    with contextlib.closing(processes.judged(jobs, place, cores, limit, memory)) as ready:
-        for job, result in ready:
-            own[job["key"]] = job, result
-            progress()
-    jobs = []
+    own, jobs = done("solution", jobs), []
     for name, its in students.items():
         for lesson, number in columns:
             if not (work := its.get(lesson.name)):
@@ -92,12 +97,7 @@ def judge_all(students, columns, place, limit, memory):
                 others = [one for one in others if one[0] not in cells]
                 jobs.append({**job, "key": key, "cells": cells, "others": others})
                 jobs[-1] |= {"solution": False, "limit": limit + 4 * result["seconds"]}
-    progress = progress_of("answer", len(jobs))
-    with contextlib.closing(processes.judged(jobs, place, cores, limit, memory)) as ready:
-        for job, result in ready:
-            results[job["key"]] = result
-            progress()
-    return results
+    return results | {key: result for key, (_, result) in done("answer", jobs).items()}
 
 
 def progress_of(what, total):
