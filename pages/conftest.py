@@ -80,6 +80,8 @@ def shut_out(axe):
 
     def shut_out(page):
         page.evaluate(axe)
+        # A colour that is still changing, from light to dark, is none that anybody reads.
+        page.evaluate("Promise.all(document.getAnimations().map(one => one.finished))")
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         assert len(found["passes"]) > 5
         return [(one["id"], node["html"]) for one in found["violations"] for node in one["nodes"]]
