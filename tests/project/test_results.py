@@ -38,6 +38,12 @@ def test_readmes_figures_are_those_of_a_stored_result():
     assert "23 November 2026" in README
     assert stored["machine"]["processor"] in README
     assert stored["launches"] == 11
+    second = load("intel_amx_2_cores_frameworks")
+    ways = {**ROWS, "JAX, `jit`, with `jax.nn.relu`": "JAX with nn.relu, jit"}.values()
+    *first, last = [in_digits(second["sizes"]["1"][way]["speedup"]) for way in ways]
+    assert f"the same: {', '.join(first)} and {last} times as fast" in README
+    assert (second["machine"]["date"][:10], second["launches"]) == ("2026-11-25", 11)
+    assert "On an Intel Xeon with AMX, on 25 November 2026" in README
     many = load("epyc_avx512_4_cores_batches")["sizes"]["1024"]
     assert {many[way]["verdict"] for way in ("TorchScript", "torch.compile")} == {
         "no clear difference"
