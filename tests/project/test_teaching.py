@@ -165,7 +165,7 @@ def test_start_here_says_what_each_notebook_needs():
     (own,) = re.findall(r"Notebooks ([\d, to and]+) need only what", text)
     assert numbers(own) == {e["name"][:2] for e in COURSE[1:] if not e["needs"]}
     (numba, onnx, cxx, c) = re.search(
-        r"Numba is for (\d\d), .+? are for ([\d and]+)\. .+ C\+\+ in ([\d and,]+), "
+        r"Numba is for (\d\d), .+? are for ([\d, and]+)\. .+ C\+\+ in ([\d and,]+), "
         r"one for C in ([\d, to and]+)\.",
         text,
     ).groups()
