@@ -5,6 +5,7 @@ import os
 import platform
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -55,6 +56,7 @@ def load_average() -> float | None:
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
+@lru_cache(maxsize=1)  # a load average stays the same for seconds: many short comparisons wait once
 def is_busy(load: float | None) -> bool:
     """Whether other programs keep the cores busy. `load` is the load average.
 
