@@ -26,7 +26,7 @@ class Crossing:
     label: str
     below: float  # the last size with the old verdict
     above: float  # the first size with the new one
-    at: float  # about where: the speed-up is 1, on a straight line between them in logarithms
+    at: float  # about where the speed-up is 1, on straight lines in logarithms
     verdict: str  # what it becomes: 'faster' or 'slower'
 
     @property
@@ -64,17 +64,19 @@ class Sweep(Answers):
     def crossings(self) -> list[Crossing]:
         """Where verdicts change from faster to slower or back, candidate by candidate.
 
-        Sizes with neither verdict may lie between: a crossing takes two clear verdicts.
+        Sizes with neither verdict may lie between: a crossing takes two clear verdicts, and is
+        where the drawn line between them meets a speed-up of 1 for the last time.
         """
         found = []
         for label in self.labels:
-            clear = [(n, self[n][label]) for n in sorted(self.answers)]
-            clear = [(n, result) for n, result in clear if result.verdict in (FASTER, SLOWER)]
-            for (n, before), (m, after) in pairwise(clear):
+            line = [(n, self[n][label]) for n in sorted(self.answers)]
+            clear = [i for i, (_, r) in enumerate(line) if r.verdict in (FASTER, SLOWER)]
+            for i, j in pairwise(clear):
+                (below, before), (above, after) = line[i], line[j]
                 if before.verdict != after.verdict:
-                    y, z = log(before.speedup), log(after.speedup)
-                    at = exp(log(n) + (log(m) - log(n)) * y / (y - z))
-                    found.append(Crossing(label, n, m, at, after.verdict))
+                    points = [(log(n), log(result.speedup)) for n, result in line[i : j + 1]]
+                    at = exp(_last_zero(points))
+                    found.append(Crossing(label, below, above, at, after.verdict))
         return found
 
     def _columns(self):
@@ -180,3 +182,10 @@ def sweep(
 
 def _show_prefixed(prefix, show, text):
     show(text and prefix + text)
+
+
+def _last_zero(points):
+    """The last x where the lines between points (x, y) are 0."""
+    changes = [(p, q) for p, q in pairwise(points) if (p[1] < 0) != (q[1] < 0)]
+    (x, y), (x_after, y_after) = changes[-1]
+    return x + (x_after - x) * y / (y - y_after)

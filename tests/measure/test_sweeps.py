@@ -43,6 +43,7 @@ def test_an_unclear_size_between_is_no_crossing_of_its_own(clock):
     swept = sweep({"a": clock.work(1e-3), "b": b}, lambda n: (n,), [1, 2, 3, 4], clock=clock)
     (crossing,) = swept.crossings()
     assert (crossing.below, crossing.above) == (1, 3)
+    assert crossing.at == pytest.approx(2)  # where the drawn line is at 1, not half-way to 3
     assert [line.split()[-1][-1] for line in str(swept).splitlines()[1:5]] == ["0", "~", "0", "~"]
 
 
