@@ -40,6 +40,17 @@ def test_files_that_cannot_be_written_are_refused_at_once(
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("d2lhybrid/__main__.py", "python -m d2lhybrid"), ("bin/d2lhybrid", "d2lhybrid")],
+)
+def test_usage_names_it_as_it_was_called(path, name, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [path, "other.py"])
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert capsys.readouterr().out.startswith(f"usage: {name} [-h]")
+
+
 def test_a_result_stays_until_there_is_a_new_one(tmp_path, monkeypatch):
     def interrupted(batches):
         raise KeyboardInterrupt

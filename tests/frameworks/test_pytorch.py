@@ -9,6 +9,7 @@ from torch import nn
 
 import d2lhybrid as d2l
 from d2lhybrid import reset_compiler
+from d2lhybrid.frameworks import pytorch
 
 
 @pytest.mark.parametrize(
@@ -79,3 +80,8 @@ def test_a_compiled_module_goes_on_counting():
     for _ in range(3):
         program(torch.ones(2))
     assert net.calls == 3
+
+
+def test_nothing_is_compiled_before_the_compiler_is_loaded(monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch._dynamo.utils", raising=False)
+    assert pytorch.compilations() == (0, 0, 0)

@@ -326,6 +326,12 @@ def test_break_even_without_a_crossing():
     assert ax.get_xlim() == (0, 1000)
 
 
+def test_break_even_is_drawn_in_its_unit():
+    ax = plot_break_even({"plain": (0, 1e-6), "dear": (5e-3, 2e-6)})
+    assert ax.get_ylabel() == "total time in ms"
+    assert list(ax.lines[1].get_ydata()) == pytest.approx([5, 25])
+
+
 LATENCIES = {
     "here": {"cache": 1.4e-9, "call": 1.3e-7, "Python": 0.012, "not shown": 1e3},
     "the book": {"cache": 1.5e-9, "disk": 5e-3, "call": 1e-7},

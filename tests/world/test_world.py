@@ -601,6 +601,7 @@ def test_modules_are_those_of_here_after_an_edit(small, tmp_path, monkeypatch):
     mine = importlib.import_module(name)
     monkeypatch.setitem(globals(), "edited", mine)
     assert small.run(mine.work) == [(1, 1)]
+    assert not any("-packages" in file for file in module.own_modules())
     assert small.run(through) == [1]
     small.run(counts)
     (tmp_path / f"{helper}.py").write_text("def rate(): return 200\n")
