@@ -774,7 +774,6 @@ def test_two_worlds_of_a_thread_end_with_it_and_one_has_no_group(monkeypatch):
 PARENT = """
 import os, sys, time
 from pathlib import Path
-from types import SimpleNamespace
 from d2lhybrid import World
 
 def work(comm, seconds):
