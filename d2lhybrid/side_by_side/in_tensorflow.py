@@ -6,7 +6,7 @@ from d2lhybrid import import_framework
 
 tf = import_framework("tensorflow")
 with_xla = partial(tf.function, jit_compile=True)
-compilers = {"tf.function": tf.function, "XLA": with_xla}
+compilers = {"tf.function": tf.function}
 
 
 def keras_network(weights, x):

@@ -9,13 +9,13 @@ from torch.func import functional_call, grad_and_value
 from d2lhybrid import reset_compiler
 
 
-def compiled(function, **options):
+def compiled(function):
     reset_compiler()  # nothing that was compiled before is used again
     # This backend runs each graph as it was captured, and needs no C++ compiler.
-    return torch.compile(function, backend="eager", **options)
+    return torch.compile(function, backend="eager")
 
 
-compilers = {"torch.compile": compiled, "fullgraph=True": partial(compiled, fullgraph=True)}
+compilers = {"torch.compile": compiled}
 
 
 def network(weights):
