@@ -30,14 +30,18 @@ LAST = 2**13  # characters of what it printed last
 
 # The package is loaded from its folder, whatever else of this name is installed.
 BOOTSTRAP_PROGRAM = """
-import sys
+import gc, sys
 from importlib import import_module
+gc.disable()  # to look for garbage among what is loaded takes a sixth of torch's import
 module, folder = sys.argv[1:]
 del sys.argv[1:]
 sys.path.insert(0, folder)
 import d2lhybrid
 sys.path.remove(folder)
-import_module("d2lhybrid." + module).main()
+main = import_module("d2lhybrid." + module).main
+gc.freeze()
+gc.enable()
+main()
 """
 
 

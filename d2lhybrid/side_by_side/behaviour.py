@@ -6,6 +6,7 @@ Each case is a small function. It is called plainly and compiled, on the same in
 that a call does is compared. What differs between the frameworks is in their `Tools`.
 """
 
+import gc
 import random
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -40,13 +41,16 @@ def try_cases(
     """
     global its
     its = replace(TOOLS[framework](import_module(framework)), before=before)
+    gc.freeze()  # Paddle looks for garbage at each capture: now only among what comes from here on
     with muted():
-        return {
+        table = {
             label: {
                 name: outcome(case, compiler, plain(case)) for name, compiler in compilers.items()
             }
             for label, case in cases.items()
         }
+    gc.unfreeze()
+    return table
 
 
 # The frameworks -------------------------------------------------------------------------------
