@@ -32,7 +32,7 @@ LAST = 2**13  # characters of what it printed last
 BOOTSTRAP_PROGRAM = """
 import gc, sys
 from importlib import import_module
-gc.disable()  # to look for garbage among what is loaded takes a sixth of torch's import
+gc.disable()  # a rank of a world loads torch here: an eighth of that is looking for garbage
 module, folder = sys.argv[1:]
 del sys.argv[1:]
 sys.path.insert(0, folder)

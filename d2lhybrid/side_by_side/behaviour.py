@@ -42,15 +42,17 @@ def try_cases(
     global its
     its = replace(TOOLS[framework](import_module(framework)), before=before)
     gc.freeze()  # Paddle looks for garbage at each capture: now only among what comes from here on
-    with muted():
-        table = {
-            label: {
-                name: outcome(case, compiler, plain(case)) for name, compiler in compilers.items()
+    try:
+        with muted():
+            return {
+                label: {
+                    name: outcome(case, compiler, plain(case))
+                    for name, compiler in compilers.items()
+                }
+                for label, case in cases.items()
             }
-            for label, case in cases.items()
-        }
-    gc.unfreeze()
-    return table
+    finally:
+        gc.unfreeze()
 
 
 # The frameworks -------------------------------------------------------------------------------
