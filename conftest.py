@@ -22,6 +22,7 @@ from tools.checking import last_line, slowest
 
 ENVIRONMENT = {}  # of the notebooks' kernels
 NOT_COMPARED = "run, but not compared"
+LONG = ["project", "side_by_side", "world"]  # folders of tests that take a minute
 
 
 def pytest_xdist_auto_num_workers():
@@ -52,6 +53,8 @@ def pytest_collection_modifyitems(items):
     is there, and its outputs are not compared where something is missing. Where D2LHYBRID_NO_SKIPS
     is set, nothing may be left out: they are run and compared, and fail.
     """
+    # The tests that wait for processes follow the notebooks, or one core would end alone.
+    items.sort(key=lambda item: item.path.suffix == ".py" and item.path.parent.name not in LONG)
     if os.environ.get("D2LHYBRID_NO_SKIPS"):
         return
     for entry, path in zip(manifest.entries(), manifest.notebooks(), strict=True):
