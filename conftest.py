@@ -47,7 +47,9 @@ def pytest_ignore_collect(collection_path):
 
 
 def pytest_collection_modifyitems(items):
-    """Leave out the notebooks whose framework is not installed; no kernel is started for them.
+    """Order the tests, and leave out the notebooks whose framework is not installed.
+
+    No kernel is started for those.
 
     One that shows all frameworks, or a package that has no wheel for this Python, is run with what
     is there, and its outputs are not compared where something is missing. Where D2LHYBRID_NO_SKIPS

@@ -5,8 +5,10 @@ And what is said of frameworks without loading any. Each framework runs in a pro
 
 import ast
 import os
+import re
 import shutil
 from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -80,7 +82,6 @@ def descent(weights, x, target, rate, steps):
 
 CORES = """
 import time
-from importlib import import_module
 from d2lhybrid import synchronize
 from d2lhybrid.side_by_side import questions
 
@@ -97,12 +98,9 @@ def counted(call):
     return count
 
 
-def answers(module, ways, steps, *args):
+def answers(module, ways, *args):
     questions.python_calls = counted
-    if module != "jax":  # of the others, 17 shows what they learn, and what becomes of Python
-        steps = {}
-        vars(import_module(f"d2lhybrid.side_by_side.in_{module}")).pop("compilers", None)
-    found = questions.answers(module, ways, steps, *args)()
+    found = questions.answers(module, ways, *args)()
     return lambda: found | {"cores": dict(zip(ways, cores))}
 """
 
@@ -118,27 +116,76 @@ def asked():
         return ask_frameworks(WEIGHTS, network_input(64), network_target(64), RATE)
 
 
-def test_each_question_is_answered(asked):
+def test_every_way_and_step_gets_its_answers(asked):
     assert {*asked} == {"python_calls", "cores", "losses", "outcomes", "failures"}
+    for question, programs in (
+        ("python_calls", framework_ways()),
+        ("cores", framework_ways()),
+        ("losses", framework_steps()),
+    ):
+        assert sorted(asked[question]) == sorted(programs)
+    tried = [label for name in COMPILERS if find_spec(name) for label in COMPILERS[name]]
+    assert sorted(asked["outcomes"]) == sorted(tried)
     assert asked["failures"] == {}
-    for question in ("python_calls", "cores"):
-        assert sorted(asked[question]) == sorted(framework_ways())
 
 
-def test_what_jax_learns_and_what_becomes_of_python_in_it(asked):
-    skip_without("jax")
-    wanted = descent(WEIGHTS, network_input(64), network_target(64), RATE, 4)
-    assert {*asked["losses"]} == {*functions_in("jax", "steps")}
-    for losses in asked["losses"].values():
-        assert losses == pytest.approx(wanted, rel=1e-6)
-    (outcomes,) = asked["outcomes"].values()
-    assert list(outcomes) == list(CASES)
-    assert {*outcomes.values()} == {"right", "silently wrong", "error"}
+# What becomes of Python in a function that is compiled.
+
+COMPILERS = {
+    "mxnet": ["MXNet"],
+    "tensorflow": ["tf.function"],
+    "paddle": ["Paddle, bytecode", "Paddle, source"],
+    "jax": ["jax.jit"],
+    "torch": ["torch.compile"],
+}
+# One column for each compiler, in this order. r: right, s: silently wrong, e: error.
+TABLE = """
+                                mx  tf  byte src  jit  tc
+a print                         s   s   r    s    s    r
+a counter                       s   s   r    s    s    r
+an if on the data               e   r   r    r    e    r
+an if on a shape                e   r   r    r    r    r
+a number from outside           s   s   r    s    s    r
+Python's random number          s   s   r    s    s    r
+the framework's random number   r   r   r    r    s    r
+x += 1                          e   r   r    r    r    r
+a number taken out              e   e   r    e    e    r
+a while on the data             e   r   r    r    e    r
+a for over the data             e   r   r    r    r    r
+a variable of one branch        e   e   s    s    e    r
+keeps its argument              s   s   r    s    s    r
+"""
+WORDS = {"r": "right", "s": "silently wrong", "e": "error"}
+
+
+def expected(framework):
+    """A framework's columns of the table: compiler -> case -> outcome."""
+    columns = [label for labels in COMPILERS.values() for label in labels]
+    table = {label: {} for label in COMPILERS[framework]}
+    for row in TABLE.strip().splitlines()[1:]:
+        case, *letters = re.split(r"\s{2,}", row)
+        for label, letter in zip(columns, letters, strict=True):
+            if label in table:
+                table[label][case] = WORDS[letter]
+    return table
+
+
+@pytest.mark.parametrize("framework", COMPILERS)
+def test_each_compiler_does_to_each_case_what_the_notebook_says(asked, framework):
+    skip_without(framework)
+    wanted = expected(framework)
+    found = {label: asked["outcomes"][label] for label in wanted}
+    order = [(label, case) for label, row in found.items() for case in row]
+    assert found == wanted
+    assert order == [(label, case) for label in COMPILERS[framework] for case in CASES]
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_all_keep_to_one_core(asked, file):
+def test_all_learn_alike_and_keep_to_one_core(asked, file):
     skip_without(file)
+    wanted = descent(WEIGHTS, network_input(64), network_target(64), RATE, 4)
+    for label in functions_in(file, "steps"):
+        assert asked["losses"][label] == pytest.approx(wanted, rel=1e-6), label
     for label in functions_in(file, "ways"):
         assert 0 < asked["cores"][label] < 1.6, label
 
