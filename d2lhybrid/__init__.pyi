@@ -1,4 +1,4 @@
-"""The public names, for editors. `python3 course.py api` writes this."""
+"""The public names: the only list of them. `__init__.py` loads each at its first use."""
 
 from .cli.ways import (
     compare_ways as compare_ways,

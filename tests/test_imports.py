@@ -121,7 +121,6 @@ def test_a_tool_needs_nothing_but_python(name):
     named = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
     froms = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level]
     named |= {node.module for node in froms}
-    named -= {"d2lhybrid.tables"}  # which needs nothing but Python either
     assert {one.split(".")[0] for one in named} <= sys.stdlib_module_names
 
 

@@ -1,6 +1,6 @@
-"""What needs only Python and networkx, in a process in which nothing else is found.
+"""What needs only Python, networkx and lazy_loader, in a process in which nothing else is found.
 
-The pages of these notebooks run in a browser, where Python's own library and networkx are all.
+The pages of these notebooks run in a browser, where Python's own library and these two are all.
 tools/site_run.py packs what runs there; here the same executor runs it natively.
 """
 
@@ -18,7 +18,8 @@ import importlib.util, json, sys
 sys.path[:0] = sys.argv[2:]
 
 def is_there(name):
-    return name.partition(".")[0] in {*sys.stdlib_module_names, "networkx", "d2lhybrid", "executor"}
+    ours = {"networkx", "lazy_loader", "d2lhybrid", "executor"}
+    return name.partition(".")[0] in sys.stdlib_module_names | ours
 
 class Nothing:  # asked before all others, it says of all else that there is none
     def find_spec(self, name, path=None, target=None):

@@ -1,4 +1,4 @@
-"""API.md and `d2lhybrid/__init__.pyi`: the public names, for readers and for editors.
+"""API.md: the public names, for readers.
 
 All is read from the files' texts, so that nothing of the package need be installed.
 """
@@ -24,9 +24,8 @@ This page is made by `python3 course.py api` from the package and the notebooks.
 
 
 def write_page():
-    """Write API.md, the page of the public names, and their list for editors."""
+    """Write API.md, the page of the public names."""
     write(ROOT / "API.md", page().encode())
-    write(PACKAGE / "__init__.pyi", stub().encode())
 
 
 def page():
@@ -59,21 +58,11 @@ def by_folder():
     return found
 
 
-def stub():
-    """The text of `__init__.pyi`, from which an editor or a type checker learns the names."""
-    lines = ['"""The public names, for editors. `python3 course.py api` writes this."""\n']
-    for module, names in public_names().items():
-        lines.append(f"from .{module} import (")
-        lines += [f"    {name} as {name}," for name in names]
-        lines.append(")")
-    return "\n".join([*lines, "\n__version__: str\n"])
-
-
 def public_names():
-    """Module -> the public names that it defines, from the package's table."""
-    for node in ast.parse((PACKAGE / "__init__.py").read_text("utf-8")).body:
-        if isinstance(node, ast.Assign) and node.targets[0].id == "_NAMES":
-            return {module: names.split() for module, names in ast.literal_eval(node.value).items()}
+    """Module -> the public names that it defines, from the package's list."""
+    body = ast.parse((PACKAGE / "__init__.pyi").read_text("utf-8")).body
+    froms = [node for node in body if isinstance(node, ast.ImportFrom)]
+    return {node.module: [alias.name for alias in node.names] for node in froms}
 
 
 def imported(path):

@@ -15,6 +15,7 @@ from .files import ROOT
 PAGES = ROOT / "pages"
 MODULES = PAGES / "node_modules"
 PYODIDE = ["pyodide.asm.wasm", "python_stdlib.zip"]
+LIBRARIES = ["networkx", "lazy_loader"]  # what the package imports there
 SCRIPTS = ["run.js", "worker.js"]
 
 
@@ -25,7 +26,7 @@ def runs(page):
 
 
 def make(folder, python):
-    """Make the folder. `python` is that of the pages' environment, which has NetworkX."""
+    """Make the folder. `python` is that of the pages' environment, which has `LIBRARIES`."""
     if not install():
         print("The pages cannot run their code: that needs npm, which comes with Node.js, and, the")
         print("first time, the web.")
@@ -44,10 +45,10 @@ def make(folder, python):
     ]
     esbuild = MODULES / "esbuild" / "bin" / "esbuild"
     subprocess.run(["node", esbuild, *bundle, "--log-level=warning"], cwd=PAGES, check=True)
-    ask = "import networkx; print(networkx.__path__[0])"
-    networkx = Path(subprocess.check_output([python, "-c", ask], text=True).strip())
-    pack(folder / "packages.zip", networkx)
-    (folder / "LICENSES.txt").write_text(licenses(networkx), "utf-8")
+    ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    installed = Path(subprocess.check_output([python, "-c", ask], text=True).strip())
+    pack(folder / "packages.zip", installed)
+    (folder / "LICENSES.txt").write_text(licenses(installed), "utf-8")
 
 
 def install():
@@ -63,13 +64,19 @@ def install():
     return True
 
 
-def pack(path, networkx):
-    """Put the course's package, NetworkX without its tests, and the runner into one file."""
-    (metadata,) = networkx.parent.glob("networkx-*.dist-info")
+def pack(path, installed):
+    """Put the course's package, its libraries without their tests, and the runner into one file.
+
+    `installed` is the folder in which the libraries are.
+    """
     files = {PAGES / "run" / "executor.py": "executor.py"}
     for folder, base in [
         (ROOT / "d2lhybrid", ROOT),
-        *[(one, one.parent) for one in (networkx, metadata)],
+        *[
+            (folder, installed)
+            for name in LIBRARIES
+            for folder in (installed / name, metadata(installed, name))
+        ],
     ]:
         for file in sorted(folder.rglob("*")):
             if file.is_file() and not {"tests", "__pycache__"} & {*file.parts}:
@@ -79,14 +86,23 @@ def pack(path, networkx):
             packed.writestr(zipfile.ZipInfo(name), file.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
-def licenses(networkx):
+def metadata(installed, name):
+    """The folder with a library's metadata and its licence."""
+    (folder,) = installed.glob(f"{name}-*.dist-info")
+    return folder
+
+
+def licenses(installed):
     """The licences of what a page loads, and where its source text is."""
-    (metadata,) = networkx.parent.glob("networkx-*.dist-info")
     parts = [
         "Pyodide: Mozilla Public License 2.0, https://mozilla.org/MPL/2.0/\n"
         "Its source: https://github.com/pyodide/pyodide",
         "CPython: Python Software Foundation License 2, https://docs.python.org/3/license.html",
-        *["NetworkX\n\n" + one.read_text("utf-8") for one in metadata.rglob("LICENSE*")],
+        *[
+            f"{name}\n\n{one.read_text('utf-8')}"
+            for name in LIBRARIES
+            for one in metadata(installed, name).rglob("LICENSE*")
+        ],
     ]
     for path in sorted(MODULES.glob("*/LICENSE*")) + sorted(MODULES.glob("@*/*/LICENSE*")):
         name = path.parent.relative_to(MODULES).as_posix()

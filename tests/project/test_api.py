@@ -1,29 +1,13 @@
-"""API.md and the list of names for editors are made from the package and the notebooks."""
-
-import ast
+"""API.md is made from the package and the notebooks."""
 
 import pytest
 from notebook_rules import ROOT
 
-import d2lhybrid
 from tools import api
 
 
-def test_both_are_made_by_the_command():
+def test_the_page_is_made_by_the_command():
     assert (ROOT / "API.md").read_text("utf-8") == api.page(), "run `python3 course.py api`"
-    stub = (ROOT / "d2lhybrid/__init__.pyi").read_text("utf-8")
-    assert stub == api.stub(), "run `python3 course.py api`"
-
-
-def test_editors_see_the_names_that_the_package_gives_out():
-    seen = {
-        alias.name: statement.module
-        for statement in ast.parse(api.stub()).body
-        if isinstance(statement, ast.ImportFrom)
-        for alias in statement.names
-        if alias.asname == alias.name  # or a type checker takes it for private
-    }
-    assert seen == d2lhybrid._HOME
 
 
 @pytest.mark.parametrize(

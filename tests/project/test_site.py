@@ -321,13 +321,14 @@ def test_the_command_stages_builds_and_shows(copy, monkeypatch, capsys):
     assert len(shown) == 1
 
 
-def test_what_pages_run_is_the_package_and_networkx_without_its_tests(tmp_path):
-    site_run.pack(tmp_path / "packages.zip", Path(networkx.__file__).parent)
+def test_what_pages_run_is_the_package_and_its_libraries_without_their_tests(tmp_path):
+    site_run.pack(tmp_path / "packages.zip", Path(networkx.__file__).parents[1])
     names = zipfile.ZipFile(tmp_path / "packages.zip").namelist()
     assert {"executor.py", "d2lhybrid/hybrid/codegen/prelude.c", "networkx/__init__.py"} <= {*names}
+    assert "lazy_loader/__init__.py" in names
     assert not [name for name in names if "/tests/" in name or name.endswith(".pyc")]
     first = (tmp_path / "packages.zip").read_bytes()
-    site_run.pack(tmp_path / "packages.zip", Path(networkx.__file__).parent)
+    site_run.pack(tmp_path / "packages.zip", Path(networkx.__file__).parents[1])
     assert (tmp_path / "packages.zip").read_bytes() == first
 
 
@@ -343,6 +344,7 @@ def test_what_runs_in_a_browser_is_said_once():
         assert not needs or site_run.runs(f"notebooks/{path.stem}")
 
 
-def test_the_pinned_networkx_is_the_same_everywhere():
+@pytest.mark.parametrize("name", site_run.LIBRARIES)
+def test_the_pin_of_a_library_is_the_same_everywhere(name):
     pins = [(ROOT / name).read_text() for name in ("requirements.txt", "requirements-site.txt")]
-    assert len({re.search(r"(?m)^networkx==\S+", text)[0] for text in pins}) == 1
+    assert len({re.search(rf"(?m)^{name}==\S+", text)[0] for text in pins}) == 1
