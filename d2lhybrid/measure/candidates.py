@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib.util import decode_source
 from pathlib import Path
 
-from ..children.inside import in_words
+from ..workers import format_exception_only
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class CandidateError(RuntimeError):
         filename: str | None = None,
         line: int | None = None,
     ):
-        what = f"raised {in_words(error)}" if isinstance(error, Exception) else error
+        what = f"raised {format_exception_only(error)}" if isinstance(error, Exception) else error
         super().__init__(f"candidate {label!r} {what}")
         self.label, self.filename, self.line = label, filename, line
 

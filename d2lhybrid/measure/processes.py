@@ -14,15 +14,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from time import monotonic, perf_counter
 from typing import Any
 
-from ..children.arrays import decode, encode
-from ..children.inside import GRACE
-from ..children.parent import Child, end_all, new_answers
+from .. import workers
 from ..frameworks.threads import THREADS
+from ..workers import GRACE, Worker, decode, encode, wait_any
 from .candidates import CandidateError, Program
 
 # Seconds of calls that are not timed, after others have run and filled caches and branch predictors
@@ -34,7 +32,7 @@ WAKING_THREADS = 3e-3
 # Of torch.compile; its compiled headers are in the folder for temporary files.
 CACHES = ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "CUDA_CACHE_PATH"]
 CACHES += ["TMPDIR", "TEMP", "TMP"]
-FLOOD = 2**20  # characters: who prints more is timed for the printing
+FLOOD = 2**20  # bytes: who prints more is timed for the printing
 LAST_LINES, LONG_LINE = 5, 200  # lines of it that an error shows, and characters of each
 
 
@@ -58,14 +56,15 @@ class ProgramRunner:
         self._cache = TemporaryDirectory(ignore_cleanup_errors=True) if program.cold_cache else None
         if self._cache:
             variables |= dict.fromkeys(CACHES, self._cache.name)
-        self._answers = SimpleQueue()
-        self.child = Child("measure.worker", variables, self._answers)
+        self.worker = Worker("d2lhybrid.measure.worker:Timer", variables)
         names = ("source", "filename", "path", "build", "inputs", "argv")
-        self._loading = self.child.ask("load", label, *(getattr(program, name) for name in names))
+        self._loading = self.worker.request(
+            "load", label, *(getattr(program, name) for name in names)
+        )
 
     def set_args(self, args: tuple, first_calls: int = 0) -> None:
         """Use these arguments when the candidate is built next."""
-        self._args, self.first_calls = encode(args, widening=False), first_calls
+        self._args, self.first_calls = encode(args), first_calls
         vars(self).pop("results", None)
 
     def load(self) -> None:
@@ -102,18 +101,14 @@ class ProgramRunner:
 
     @cached_property
     def results(self) -> list[Any]:
-        """As a `Runner` has them, with NumPy's arrays. They are sent only now.
-
-        For a part that cannot be sent there is its type's name; `unsent` has all of them.
-        """
+        """As a `Runner` has them, with NumPy's arrays. They are sent only now."""
         sent = self._ask("while its results were sent", "results")
-        for _, _, refusal in sent:
+        for _, refusal in sent:
             if refusal:
                 raise self._error(
                     f"returned what cannot be checked: {refusal}; check=False needs no result"
                 )
-        self.unsent = sorted({name for _, unsent, _ in sent for name in unsent})
-        return [decode(packed) for packed, _, _ in sent]
+        return [decode(packed) for packed, _ in sent]
 
     def time_single_calls(self, seconds: float) -> None:
         """Set `single`, the times of calls that were timed one by one, and `memory`."""
@@ -122,20 +117,20 @@ class ProgramRunner:
     # Asking ---------------------------------------------------------------------------------
 
     def _ask(self, doing, do, *args):
-        return self._answer(self.child.ask(do, *args), doing)
+        return self._answer(self.worker.request(do, *args), doing)
 
     def _answer(self, number, doing):
         late = monotonic() + self.program.timeout
         while True:
-            answers = new_answers(self._answers, [self.child])
-            if self.child.printed.count > FLOOD:
+            replies = wait_any([self.worker])
+            if self.worker.printed_size() > FLOOD:
                 raise self._failed(
                     f"printed more than 1 MiB {doing}: it would be timed for printing"
                 )
-            for _, answer in answers:
-                if answer is None:
-                    raise self._failed(f"{self.child.how_it_ended()} {doing}")
-                answered, kind, content = answer
+            for _, reply in replies:
+                if reply is None:
+                    raise self._failed(f"{self.worker.describe_exit()} {doing}")
+                answered, kind, content = reply
                 if answered == number and kind == "ok":
                     return content
                 if answered == number:
@@ -155,7 +150,8 @@ class ProgramRunner:
 
     def _failed(self, text):
         """End the process, and return the CandidateError with its last words."""
-        words, crash, place = self.child.last_words().partition("Fatal Python error: ")
+        self.worker.kill()
+        words, crash, place = self.worker.stderr_tail().partition("Fatal Python error: ")
         words += crash + place.partition("\n")[0]  # behind it, faulthandler says where
         source = re.escape(self.program.filename)
         line = re.search(rf'File "{source}", line (\d+)', place)
@@ -171,7 +167,7 @@ class ProgramRunner:
 def close_all(runners: Iterable[ProgramRunner]) -> None:
     """End all processes, at the same time: properly if they do so soon, or else by force."""
     runners = list(runners)
-    end_all([runner.child for runner in runners], GRACE)
+    workers.close_all([runner.worker for runner in runners], GRACE)
     for runner in runners:
         if runner._cache:
             runner._cache.cleanup()

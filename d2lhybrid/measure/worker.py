@@ -11,19 +11,12 @@ import traceback
 from contextlib import suppress
 from types import ModuleType
 
-from ..children.arrays import decode, encode
-from ..children.inside import Responder, in_words
-from .agreement import parts_of
+from ..workers import RequestServer, decode, encode, format_exception_only
 from .candidates import CandidateError, Repeated, recipe
 from .measured_on import describe_machine, peak_memory
 from .timing import Runner, device_clock
 
 MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__"` is not run
-
-
-def main() -> None:
-    """Answer requests until there are no more."""
-    Worker().serve()
 
 
 def keep_to_cores(count):
@@ -42,38 +35,14 @@ def keep_to_cores(count):
 
 
 def packed(result):
-    """A result, encoded; the types of its parts that cannot be sent; or why none can."""
+    """A result, encoded, and None; or None, and why it cannot be sent."""
     try:
-        return encode(result), [], None
+        return encode(result), None
     except Exception as error:  # of the program's own types, too; nobody may ask for the result
-        refusal = str(error)
-    sent, unsent = [], []
-    with suppress(Exception):  # keys may be what cannot be sent
-        parts = sendable(result, sent, unsent)
-        if any(part is not None for part in sent):
-            return encode(parts), unsent, None
-    return None, [], refusal
+        return None, str(error)
 
 
-def sendable(result, sent, unsent):
-    """A result with its type's name in place of each part that cannot be sent.
-
-    `sent` gets the other parts, and `unsent` the names.
-    """
-    _, parts = parts_of(result)
-    if parts is None:
-        try:
-            encode(result)
-        except Exception:
-            unsent.append(type(result).__name__)
-            return f"<{unsent[-1]}>"
-        sent.append(result)
-        return result
-    parts = {key: sendable(part, sent, unsent) for key, part in parts.items()}
-    return list(parts.values()) if isinstance(result, (list, tuple)) else parts
-
-
-class Worker(Responder):
+class Timer(RequestServer):
     """What can be requested."""
 
     def load(self, label, source, filename, path, build, inputs=None, argv=()):
@@ -127,7 +96,7 @@ class Worker(Responder):
         """What was kept: see `packed`."""
         return self.runner.results
 
-    def described(self, error):
+    def format_error(self, error):
         """An error in words, and where in the program's own source it was."""
         if isinstance(error, CandidateError):
             error = error.__cause__
@@ -137,4 +106,4 @@ class Worker(Responder):
         if isinstance(error, SyntaxError) and error.filename == self.filename:
             line = error.lineno  # the compiler finds more than the parser, which had no objection
         trace = "".join(traceback.format_list(own))
-        return in_words(error), line, trace
+        return format_exception_only(error), line, trace
