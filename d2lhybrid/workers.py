@@ -296,9 +296,7 @@ def encode(value: Any, reduce_array: Callable[[Any], tuple | None] | None = None
     return file.getvalue()
 
 
-def decode(packed: bytes) -> Any:
-    """The value that `encode` was given."""
-    return pickle.loads(packed)
+decode = pickle.loads  # the value that `encode` was given
 
 
 def reduce_to_numpy(value: Any) -> tuple | None:
@@ -310,22 +308,15 @@ def reduce_to_numpy(value: Any) -> tuple | None:
         return None
     import numpy
 
-    array, file = to_numpy(value), io.BytesIO()
+    array = to_numpy(value)
     if str(value.dtype).endswith(".float16"):
         array = array.astype("float16")  # `to_numpy` widens it, and NumPy has it
     elif array.dtype.isbuiltin == 2:  # a format that some package has added to NumPy
         array = array.astype("float32")
     if array.dtype.hasobject:
         return None
-    numpy.save(file, array)
-    return load_array, (file.getvalue(),)
-
-
-def load_array(content: bytes) -> Any:
-    """The array that `numpy.save` has written."""
-    import numpy
-
-    return numpy.load(io.BytesIO(content))
+    dtype = array.dtype.descr if array.dtype.names else array.dtype.str
+    return numpy.ndarray, (array.shape, dtype, bytearray(array.tobytes()))
 
 
 class _Pickler(pickle.Pickler):

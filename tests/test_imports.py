@@ -18,7 +18,7 @@ FLOORS = {
         {"frameworks"},
         {"d2l_book"},
         {"plot"},
-        {"children", "workers"},
+        {"workers"},
         {"toolchain"},
         {"hybrid"},
         {"measure"},
@@ -145,7 +145,6 @@ def test_a_framework_is_named_only_where_it_belongs(name):
             named |= {node.value.split(".")[0]} & FRAMEWORKS.keys()
     if name in (
         "d2lhybrid.measure.agreement",
-        "d2lhybrid.children.arrays",
         "d2lhybrid.workers",
         "d2lhybrid.machine.memory",
     ):

@@ -10,13 +10,13 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
-from .packing import content_bytes, pack, unpack
+from .serialization import content_bytes, dumps, loads
 
 HOST = "127.0.0.1"
 # Bytes that a socket holds on each side: so many may be sent before anything is received. It is set
 # because systems differ, and because a lesson needs a message that doesn't fit.
 BUFFER = 2**16
-STRANGER = 5.0  # seconds in which a caller must say that it is none
+HANDSHAKE_TIMEOUT = 5.0  # seconds in which a caller must give the token
 
 
 class Message(NamedTuple):
@@ -31,7 +31,7 @@ class Message(NamedTuple):
 
 
 class Comm:
-    """One process's own place in a world: its `rank`, how many there are, and a way to each.
+    """One process's own place in a world: its `rank`, the `size`, and connections to the others.
 
     Every function that a world runs gets one as its first argument. There it has a `device`, too: a
     GPU of its own where there are enough, and otherwise the CPU; a `state`, a dict that is kept
@@ -39,11 +39,11 @@ class Comm:
     """
 
     def __init__(
-        self, rank: int, size: int, ways: dict, run: int = 0, alpha: float = 0.0, beta: float = 0.0
+        self, rank: int, size: int, peers: dict, run: int = 0, alpha: float = 0.0, beta: float = 0.0
     ):
         self.rank, self.size, self.messages = rank, size, []
         self._run, self._alpha, self._beta = run, alpha, beta
-        self._ways = {peer: ways[peer] for peer in range(size) if peer != rank}
+        self._peers = {peer: peers[peer] for peer in range(size) if peer != rank}
         self._out_free = self._in_free = 0.0  # when the last message will have passed
         self._senders, self._sent = {}, []  # threads by rank, and all that they were given
         self._last = rank
@@ -62,13 +62,19 @@ class Comm:
         What arrives is what the value was at this moment. Two messages to the same rank arrive in
         the order in which they were sent.
         """
-        way, size, begin = self._way(to), content_bytes(value), max(monotonic(), self._out_free)
-        packed = pack((self._run, begin, value))
+        connection, size, begin = (
+            self._connection(to),
+            content_bytes(value),
+            max(monotonic(), self._out_free),
+        )
+        packed = dumps((self._run, begin, value))
         self._out_free = begin + self._alpha + self._beta * size
         self.messages.append(Message(self.rank, to, size))
         if to not in self._senders:
             self._senders[to] = ThreadPoolExecutor(1)
-        self._sent.append(self._senders[to].submit(self._write, way, to, packed, self._out_free))
+        self._sent.append(
+            self._senders[to].submit(self._write, connection, to, packed, self._out_free)
+        )
         return self._sent[-1]
 
     def receive(self, source: int) -> Any:
@@ -81,13 +87,13 @@ class Comm:
     def receive_any(self) -> tuple[int, Any]:
         """Wait for a value from any rank; returns the rank and the value.
 
-        If several have sent, each gets its turn. ValueError if there are no others.
+        It is fair: if several have sent, each gets its turn. ValueError if there are no others.
         """
-        if not self._ways:
+        if not self._peers:
             raise ValueError(f"rank {self.rank} is alone, and nothing can come to it")
         while True:
-            there = wait(self._ways.values())
-            ready = [peer for peer, way in self._ways.items() if way in there]
+            there = wait(self._peers.values())
+            ready = [peer for peer, connection in self._peers.items() if connection in there]
             self._last = min(ready, key=lambda peer: (peer <= self._last, peer))
             run, value = self._read(self._last)
             if run == self._run:
@@ -107,15 +113,15 @@ class Comm:
             sender.shutdown(wait=False, cancel_futures=True)
         return all(sent.done() for sent in self._sent)
 
-    def _way(self, peer):
-        if peer not in self._ways:
-            others = ", ".join(map(str, self._ways)) or "there are no others"
+    def _connection(self, peer):
+        if peer not in self._peers:
+            others = ", ".join(map(str, self._peers)) or "there are no others"
             raise ValueError(f"rank {self.rank} of {self.size} has no peer {peer!r}, but: {others}")
-        return self._ways[peer]
+        return self._peers[peer]
 
-    def _write(self, way, to, packed, late):
+    def _write(self, connection, to, packed, late):
         try:
-            way.send_bytes(packed)
+            connection.send_bytes(packed)
         except OSError as error:
             raise ConnectionError(f"rank {to} has ended, and can't be sent anything") from error
         sleep_until(late)
@@ -123,7 +129,7 @@ class Comm:
     def _read(self, source):
         """The next message: the number of its run, which may be an earlier one, and its value."""
         try:
-            run, begin, value = unpack(self._way(source).recv_bytes())
+            run, begin, value = loads(self._connection(source).recv_bytes())
         except (EOFError, OSError) as error:
             raise ConnectionError(f"rank {source} has ended, and can't send anything") from error
         if run == self._run:
@@ -155,12 +161,20 @@ def listen() -> socket.socket:
     return listener
 
 
+def receive_exactly(connected: socket.socket, size: int) -> bytes:
+    """So many bytes, in however many pieces they come; fewer where the other side has closed."""
+    received = b""
+    while len(received) < size and (piece := connected.recv(size - len(received))):
+        received += piece
+    return received
+
+
 def connect(
     rank: int, listener: socket.socket, ports: list[int], token: bytes, timeout: float
 ) -> dict[int, Connection]:
-    """A way to each other rank: call those before this one, and wait for the others' calls.
+    """A connection to each other rank: call those before this one, and accept the others' calls.
 
-    What calls without the token is turned away. TimeoutError if a rank doesn't call in time.
+    Who calls without the token is turned away. TimeoutError if a rank doesn't call in time.
     """
     sockets = {}
     for peer in range(rank):
@@ -172,11 +186,11 @@ def connect(
         listener.settimeout(timeout)
         while len(sockets) < len(ports) - 1:
             caller, _ = listener.accept()
-            caller.settimeout(STRANGER)
+            caller.settimeout(HANDSHAKE_TIMEOUT)
             with suppress(OSError):
-                said = caller.recv(len(token) + 1)
-                if said[:-1] == token:
-                    sockets[said[-1]] = caller
+                greeting = receive_exactly(caller, len(token) + 1)
+                if greeting[:-1] == token:
+                    sockets[greeting[-1]] = caller
                     continue
             caller.close()
     for each in sockets.values():

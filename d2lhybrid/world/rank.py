@@ -2,7 +2,6 @@
 
 import io
 import os
-import shutil
 import sys
 import threading
 import traceback
@@ -12,116 +11,98 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
-from ..children import inside
-from ..children.inside import Responder, in_words
+from .. import workers
+from ..workers import RequestServer, format_exception_only
 from .comm import Comm, connect, listen
-from .packing import pack, unpack
-from .sources import unpacked_function
+from .serialization import dumps, load_function, loads
 
-PROBE = 30.0  # seconds for the processes to find each other
-
-
-def main() -> None:
-    """Answer requests until there are no more."""
-    Rank().serve()
+CONNECT_TIMEOUT = 30.0  # seconds for the processes to find each other
 
 
-class Rank(Responder):
+class Rank(RequestServer):
     """What a world can ask its processes for."""
 
-    urgent = ("where", "go")
+    out_of_band = ("stack", "release")
 
     def __init__(self):
-        super().__init__()
-        self._main, self._go = threading.get_ident(), threading.Event()
-        self._name, self._files, self._folder, self._comm = "", {}, None, None
+        self._main, self._released = threading.get_ident(), threading.Event()
+        self._name, self._files, self._comm = "", {}, None
         self._has_returned, self._state = False, {}
 
     # Requests -------------------------------------------------------------------------------
 
-    def join(self, folder):
-        """Open a socket for the others; returns its port. The folder goes when we end."""
-        self._folder, self._listener = folder, listen()
+    def listen(self):
+        """Open a socket for the others; returns its port."""
+        self._listener = listen()
         return self._listener.getsockname()[1]
 
-    def meet(self, ports, token, store):
+    def connect(self, ports, token, store):
         """Connect with the others, and try torch.distributed; returns why it doesn't work."""
         self.rank = ports.index(self._listener.getsockname()[1])
-        self._ways = connect(self.rank, self._listener, ports, token, PROBE)
+        self._peers = connect(self.rank, self._listener, ports, token, CONNECT_TIMEOUT)
         try:
-            join_group(store, self.rank, len(ports), timedelta(seconds=PROBE))
+            join_group(store, self.rank, len(ports), timedelta(seconds=CONNECT_TIMEOUT))
             dist.all_reduce(torch.ones(1))
         except Exception as error:  # whatever a system lacks
-            return in_words(error).splitlines()[0]
+            return format_exception_only(error).splitlines()[0]
 
-    def run(self, run, function, args, here, ranks, threads, alpha, beta, store):
-        """Run a function; returns what it returns, packed, and the messages that it has sent.
-
-        `here` is what holds in the world's process, and is set whatever an earlier function set.
-        """
+    def run(self, run, function, args, path, folder, ranks, threads, alpha, beta, store):
+        """Run a function; returns what it returns, pickled, and the messages that it has sent."""
         self._name, self._files, packed = function
         self._comm, self._has_returned = None, False
-        sys.path[:] = here["path"]
-        os.chdir(here["folder"])
-        torch.set_grad_enabled(here["gradients"])
-        torch.set_default_dtype(getattr(torch, here["dtype"]))
-        torch.set_default_device(here["device"])
+        sys.path[:] = path
+        os.chdir(folder)
         torch.set_num_threads(threads)
         torch.manual_seed(self.rank)
-        self._comm = comm = Comm(self.rank, ranks, self._ways, run, alpha, beta)
+        self._comm = comm = Comm(self.rank, ranks, self._peers, run, alpha, beta)
         comm.device, comm.state = torch.device(device_of(self.rank, ranks)), self._state
         comm.barrier = self._barrier
         if store:
             join_group(store, self.rank, ranks, timedelta(days=100))  # the world's limit is first
         self._barrier()  # or a quick rank might leave the group while others still join it
         with Stream(self.report) as stream, redirect_stdout(stream), redirect_stderr(stream):
-            result = unpacked_function(self._files, packed)(comm, *unpack(args))
+            result = load_function(self._files, packed)(comm, *loads(args))
         self._has_returned = True
         comm.finish()
-        try:
-            return pack(result), comm.messages
-        except TypeError as error:
-            raise TypeError(f"{self._name} returned what cannot be sent: {error}") from None
+        return dumps(result), comm.messages
 
-    def where(self):
+    def stack(self):
         """At which line of the functions that were sent the main thread is at this moment."""
         if self._has_returned:
             return "has returned, and waits until what it has sent is received"
         lines = self._lines(traceback.extract_stack(sys._current_frames().get(self._main)))
         return lines[-1] if lines else "in no line of a function that was sent"
 
-    def go(self):
+    def release(self):
         """All others have come to the barrier."""
-        self._go.set()
+        self._released.set()
 
     # ----------------------------------------------------------------------------------------
 
-    def described(self, error):
+    def format_error(self, error):
         """An error in words, its traceback, and whether the process is "usable" again or "stuck".
 
         It is said before the group ends, which the others would notice.
         """
         trace = traceback.TracebackException.from_exception(error)
-        while trace.stack and trace.stack[0].filename in (__file__, inside.__file__):
+        while trace.stack and trace.stack[0].filename in (__file__, workers.__file__):
             del trace.stack[0]
-        text = "\n  ".join([f"raised {in_words(error)}", *self._lines(trace.stack)[-1:]])
+        text = "\n  ".join(
+            [f"raised {format_exception_only(error)}", *self._lines(trace.stack)[-1:]]
+        )
         is_usable = self._comm is None or self._comm.close()
         return text, "".join(trace.format()), "usable" if is_usable else "stuck"
 
-    def answered(self):
+    def after_reply(self):
         if self._comm:
             self._comm.close()
         with suppress(Exception):  # there may be no group, or the others may be gone
             dist.destroy_process_group()
 
-    def ending(self):
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)  # the world may be unable to
-
     def _barrier(self):
-        self._go.clear()
+        self._released.clear()
         self.report("at barrier")
-        self._go.wait()
+        self._released.wait()
 
     def _lines(self, stack):
         """Of a traceback, outermost first, the lines of the functions that were sent."""
@@ -135,22 +116,14 @@ class Rank(Responder):
 
 
 class Stream(io.TextIOBase):
-    """What a function prints goes to the world at once, so that a killed process keeps nothing.
-
-    But not what comes after the run, or from a copy of this process: two must not speak at once.
-    """
+    """What a function prints goes to the world at once, so that a killed process keeps nothing."""
 
     def __init__(self, report):
-        self._report, self._process = report, os.getpid()
+        self._report = report
 
     def write(self, text):
-        if self.closed or os.getpid() != self._process:
-            return sys.__stderr__.write(text)
         self._report("printed", str(text))
         return len(text)
-
-    def flush(self):
-        """Nothing waits. A logger that has kept the stream of an earlier run may flush it, too."""
 
 
 def device_of(rank: int, ranks: int) -> str:
@@ -167,10 +140,5 @@ def join_group(store, rank, ranks, timeout):
     if device != "cpu":
         torch.cuda.set_device(device)
         backend = "cpu:gloo,cuda:nccl"
-    dist.init_process_group(
-        backend,
-        store=dist.FileStore(store, ranks),
-        rank=rank,
-        world_size=ranks,
-        timeout=timeout,
-    )
+    store = dist.FileStore(store, ranks)
+    dist.init_process_group(backend, store=store, rank=rank, world_size=ranks, timeout=timeout)

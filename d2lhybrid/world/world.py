@@ -8,32 +8,25 @@ Explained in notebooks 23 to 26. What one process has, others have only if it is
 """
 
 import os
-import shutil
 import sys
-import sysconfig
 import warnings
 import weakref
 from operator import index
-from queue import SimpleQueue
 from secrets import token_bytes
-from tempfile import mkdtemp
-from threading import RLock
+from tempfile import TemporaryDirectory
 from time import monotonic
 from types import FunctionType
 from typing import Any
 
-import torch
-
-from ..children.parent import Child, Kept, end_all, new_answers
 from ..frameworks.threads import THREADS
+from ..workers import POLL, Worker, close_all, wait_any
 from .comm import Message
-from .packing import pack, unpack
-from .sources import packed_function
+from .serialization import dump_function, dumps, loads
 
 MOST = 16  # each is a Python with torch, of some 200 MB
 FAIL_FAST = 0.5  # seconds in which the others notice that one has failed
 LOADING = 120.0  # seconds for Python to load torch, on a busy machine
-ASK_WHERE = 1.0  # seconds to say where a function hangs
+STACK_TIMEOUT = 1.0  # seconds to say where a function hangs
 KEPT = 2000  # characters of what a rank prints or raises, at the beginning and at the end
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # where gloo is to listen, and nowhere else
 
@@ -51,21 +44,20 @@ class World:
 
     Each has one thread unless `run` says otherwise, and loads torch: about 200 MB. After a run,
     `messages` lists what its `comm`s have sent, rank by rank. A world is a context manager, and
-    ends with Python at the latest. Threads may share it: their runs take place one after the other.
-    ValueError for less than one or more than 16 processes.
+    ends with Python at the latest. ValueError for less than one or more than 16 processes.
     """
 
     def __init__(self, size: int):
         if not 1 <= index(size) <= MOST:
             raise ValueError(f"a world has 1 to {MOST} processes, of 200 MB each, got {size}")
-        self.size, self.messages, self._runs, self._lock = size, [], 0, RLock()
-        self._children, self._owner, self._folder = [], os.getpid(), mkdtemp()
-        self._finalizer = weakref.finalize(self, end_own, self._children, self._folder, self._owner)
+        self.size, self.messages, self._runs, self._workers = size, [], 0, []
+        self._folder = TemporaryDirectory()
+        weakref.finalize(self, close_all, self._workers)
         self._start()
 
     def __repr__(self):
-        state = f"without gloo: {self._problem}" if self._problem else "with gloo"
-        return f"World({self.size}), {state if self._finalizer.alive else 'closed'}"
+        gloo = f"without gloo: {self._problem}" if self._problem else "with gloo"
+        return f"World({self.size}), {gloo}"
 
     @property
     def has_gloo(self) -> bool:
@@ -90,9 +82,9 @@ class World:
         variables that were set after the start. Arguments and results are tensors, numbers,
         strings, and lists, tuples and dicts of these.
 
-        There, torch's default dtype, its default device, whether it records gradients, the current
-        folder and `sys.path` are those of here. torch.distributed is ready, and torch's dice are
-        seeded with the rank. What Python prints is shown at the end.
+        There, the current folder and `sys.path` are those of here. torch.distributed is ready, and
+        torch's random number generator is seeded with the rank. What Python prints is shown at the
+        end. A module that has changed since a process has imported it needs a new world.
 
         `ranks`: only the first so many take part. `threads`: for torch, in each process. `alpha`,
         `beta`: what `comm` sends takes `alpha` + `beta` * bytes seconds to leave a process, and to
@@ -101,31 +93,23 @@ class World:
         RankError if the function fails in a process. TimeoutError, with the line where each is, if
         not all have ended after `timeout` seconds. Processes that are stuck are killed then, and
         all are replaced at the next run; their `comm.state` is lost. So it is, with a warning,
-        where a process has ended since the last run, or the file of a module has changed.
+        where a process has ended since the last run.
         """
-        if os.getpid() != self._owner:
-            raise RuntimeError("this world belongs to the process that started it")
         ranks = self.size if ranks is None else index(ranks)
         if not 1 <= ranks <= self.size:
             raise ValueError(f"this world has 1 to {self.size} ranks, got {ranks}")
-        for name, seconds in {"timeout": timeout, "alpha": alpha, "beta": beta}.items():
-            if not seconds >= 0:  # nan, too
-                raise ValueError(f"{name} must be a number of seconds, 0 or more, got {seconds}")
-        sources, packed = packed_function(function), pack(args)
-        with self._lock:
-            if not self._finalizer.alive:
-                raise RuntimeError("this world is closed; make another one")
-            self._replace_processes()
-            self._runs, self.messages = self._runs + 1, []
-            request = sources, packed, surroundings(), ranks, threads, alpha, beta, self._store()
-            results = self._answers(ranks, timeout, "run", self._runs, *request)
-            self.messages = [Message(*sent) for _, messages in results for sent in messages]
-        return [unpack(result) for result, _ in results]
+        request = dump_function(function), dumps(args), list(sys.path), os.getcwd()
+        self._replace_exited()
+        self._runs, self.messages = self._runs + 1, []
+        request += ranks, threads, alpha, beta, self._store()
+        replies = self._request(ranks, timeout, "run", self._runs, *request)
+        self.messages = [Message(*sent) for _, messages in replies for sent in messages]
+        return [loads(result) for result, _ in replies]
 
     def close(self) -> None:
-        """End all processes. A world that is closed stays so."""
-        with self._lock:
-            self._finalizer()
+        """End all processes; another run would start new ones."""
+        close_all(self._workers)
+        self._workers.clear()
 
     def __enter__(self):
         return self
@@ -135,95 +119,89 @@ class World:
 
     # ----------------------------------------------------------------------------------------
 
-    def _replace_processes(self):
-        """Start all processes anew where one has ended, or has imported what is no longer so."""
-        whole = len(self._children) == self.size  # else it was said, or Ctrl-C has left some
-        ended = [each for each in self._children if each.process.poll() is not None]
-        files = own_modules()
-        changed = [file for file, time in self._files.items() if files.get(file, time) != time]
-        self._files = files | self._files
-        if whole and not ended and not changed:
-            return
-        if whole:
-            first = changed[0] if changed else f"since the last run, rank {ended[0].name}"
-            why = "has changed" if changed else ended[0].how_it_ended()
-            text = f"{first} {why}: all processes are replaced, and their comm.state is lost"
+    def _replace_exited(self):
+        """Start all processes anew where one has exited, or the last run has ended them."""
+        exited = [rank for rank, worker in enumerate(self._workers) if worker.has_exited()]
+        if exited:
+            text = (
+                f"since the last run, rank {exited[0]} {self._workers[exited[0]].describe_exit()}"
+            )
+            text += ": all processes are replaced, and their comm.state is lost"
             warnings.warn(text, RuntimeWarning, stacklevel=3)
-        end_all(self._children)
-        self._start()
+        if exited or not self._workers:
+            self._start()
 
     def _start(self):
-        """Start the processes, and wait until each has a way to each other one."""
-        self._said, self._printed, self._problem = SimpleQueue(), {}, None
-        self._runs, self._files = self._runs + 1, own_modules()  # `meet` needs a new store, too
-        try:
-            for rank in range(self.size):
-                self._children.append(Child("world.rank", variables(), self._said, rank))
-            ports, token = self._answers(self.size, LOADING, "join", self._folder), token_bytes(16)
-            problems = self._answers(self.size, LOADING, "meet", ports, token, self._store())
-        except BaseException:
-            end_all(self._children)
-            raise
+        """Start the processes, and wait until each has a connection to each other one."""
+        self.close()
+        self._problem, self._runs = None, self._runs + 1  # `connect` needs a new store, too
+        for _ in range(self.size):
+            self._workers.append(Worker("d2lhybrid.world.rank:Rank", variables()))
+        ports, token = self._request(self.size, LOADING, "listen"), token_bytes(16)
+        problems = self._request(self.size, LOADING, "connect", ports, token, self._store())
         self._problem = next(filter(None, problems), None)
 
     def _store(self):
         """A path for a group of torch.distributed, which needs a new one; None if it can't work."""
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)  # who tidies up may have removed it
-        return None if self._problem else os.path.join(self._folder, f"run_{self._runs}")
+        return None if self._problem else os.path.join(self._folder.name, f"run_{self._runs}")
 
-    def _answers(self, ranks, timeout, do, *args):
-        """What the first ranks answer to a request. Processes that can't go on are ended."""
+    def _request(self, ranks, timeout, method, *args):
+        """What the first ranks reply to a request. Processes that can't go on are ended."""
+        self._printed = {}
         try:
-            numbers = self._ask(ranks, do, *args)
-            answers, failures = self._wait(numbers, timeout)
-            late = [rank for rank in numbers if rank not in answers | failures]
-            places, _ = self._wait({r: self._children[r].ask("where") for r in late}, ASK_WHERE)
-            if late or any(process != "usable" for *_, process in failures.values()):
-                end_all(self._children)
+            workers = dict(enumerate(self._workers[:ranks]))
+            tickets = {rank: worker.request(method, *args) for rank, worker in workers.items()}
+            results, failures = self._wait(workers, tickets, timeout)
+            late = {r: worker for r, worker in workers.items() if r not in results | failures}
+            asked = {rank: worker.request("stack") for rank, worker in late.items()}
+            places, _ = self._wait(late, asked, STACK_TIMEOUT)
+            if late or any(state != "usable" for *_, state in failures.values()):
+                self.close()
         except BaseException:  # Ctrl-C, too
-            end_all(self._children)
+            self.close()
             raise
         finally:
-            printed, self._printed = self._printed, {}
-            for rank, kept in sorted(printed.items()):
-                for line in str(kept).splitlines():
+            for rank, text in sorted(self._printed.items()):
+                for line in text.splitlines():
                     print(f"rank {rank}: {line}")
         if failures:
             raise first_error(failures)
         if late:
             raise timed_out(late, places, timeout)
-        return [answers[rank] for rank in numbers]
+        return [results[rank] for rank in workers]
 
-    def _ask(self, ranks, do, *args):
-        """Ask the first ranks; returns the numbers of the answers, as a dict by rank."""
-        return {child.name: child.ask(do, *args) for child in self._children[:ranks]}
+    def _wait(self, workers, tickets, timeout):
+        """The replies that have these tickets and come in time, and the failures: dicts by rank.
 
-    def _wait(self, numbers, timeout):
-        """The answers with these numbers that come in time, and the failures: two dicts by rank.
-
-        A failure is a text, a note and what the process is now: "usable", "stuck" or "ended". They
+        A failure is a text, a note and the process's state: "usable", "stuck" or "exited". They
         are in the order of their coming; after the first, the others have little time.
         """
-        answers, failures, at_barrier, late = {}, {}, set(), monotonic() + timeout
-        while len(answers | failures) < len(numbers) and monotonic() < late:
-            for child, answer in new_answers(self._said, self._children):
-                rank = child.name
-                number, kind, content = answer or (numbers.get(rank), "ended", None)
+        pending, ranks = dict(workers), {worker: rank for rank, worker in workers.items()}
+        results, failures, at_barrier, late = {}, {}, 0, monotonic() + timeout
+        while pending and (left := late - monotonic()) > 0:
+            for worker, reply in wait_any([*pending.values()], min(left, POLL)):
+                rank = ranks[worker]
+                ticket, kind, content = reply or (tickets[rank], "exited", None)
                 if kind == "printed":
-                    self._printed.setdefault(rank, Kept(KEPT, KEPT)).add(content)
+                    self._printed[rank] = shorten(self._printed.get(rank, "") + content)
                 elif kind == "at barrier":
-                    at_barrier.add(rank)
-                elif rank not in numbers or number != numbers[rank] or rank in answers | failures:
-                    continue  # of an earlier request, or of none
-                elif kind == "ok":
-                    answers[rank] = content
-                else:
-                    failures[rank] = content or (child.how_it_ended(), child.last_words(), "ended")
+                    at_barrier += 1
+                elif ticket == tickets[rank]:
+                    del pending[rank]
+                    if kind == "ok":
+                        results[rank] = content
+                        continue
+                    failures[rank] = content or (
+                        worker.describe_exit(),
+                        worker.stderr_tail(),
+                        "exited",
+                    )
                     late = min(late, monotonic() + FAIL_FAST)
-            if len(at_barrier) == len(numbers):
-                at_barrier.clear()
-                self._ask(len(numbers), "go")
-        return answers, failures
+            if at_barrier == len(workers):
+                at_barrier = 0
+                for worker in workers.values():
+                    worker.request("release")
+        return results, failures
 
 
 def variables():
@@ -237,47 +215,22 @@ def variables():
     return added
 
 
-def end_own(children: list[Child], folder: str, owner: int) -> None:
-    """End all, unless this is only a copy, by `fork`, of the process that started them."""
-    if os.getpid() == owner:
-        end_all(children)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def surroundings():
-    """What holds here and has to hold in the processes, too."""
-    device = torch.get_default_device()
-    return {
-        "path": list(sys.path),
-        "folder": os.getcwd(),
-        "gradients": torch.is_grad_enabled(),
-        "dtype": str(torch.get_default_dtype()).removeprefix("torch."),
-        "device": None if device.type == "cpu" else str(device),
-    }
-
-
-def own_modules():
-    """The files of modules that are loaded here and not installed, and when they were changed."""
-    library = sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")
-    modules = {**sys.modules, "__main__": None, "__mp_main__": None}  # those can't be imported
-    files = {getattr(module, "__dict__", {}).get("__file__") for module in modules.values()}
-    own = [file for file in filter(None, files) if not file.startswith(library)]
-    own = [file for file in own if "-packages" not in file and os.path.exists(file)]
-    return {file: os.path.getmtime(file) for file in own}
-
-
 # Errors -------------------------------------------------------------------------------------
+
+
+def shorten(text: str) -> str:
+    """A text, or of a long one the beginning and the end."""
+    return text if len(text) <= 2 * KEPT else f"{text[:KEPT]}\n...\n{text[-KEPT:]}"
 
 
 def first_error(failures: dict[int, tuple[str, str, str]]) -> RankError:
     """The error for what went wrong first; the others fail because of it, or in the same way."""
-    # A process that has ended comes before all: its neighbours may notice earlier than we do.
-    text, note, _ = max(failures.values(), key=lambda failure: failure[2] == "ended")
+    # A process that has exited comes before all: its neighbours may notice earlier than we do.
+    text, note, _ = max(failures.values(), key=lambda failure: failure[2] == "exited")
     ranks = [rank for rank, failure in failures.items() if failure[0] == text]
-    text = text if len(ranks) == 1 else text.replace("was killed", "were killed", 1)
-    error = RankError(f"{in_list(ranks)} {Kept(KEPT, KEPT, text)}")
+    error = RankError(f"{in_list(ranks)} {shorten(text)}")
     if note := note.strip():
-        error.add_note(f"On rank {min(ranks)}:\n{Kept(KEPT, KEPT, note)}")
+        error.add_note(f"On rank {min(ranks)}:\n{shorten(note)}")
     return error
 
 

@@ -17,12 +17,11 @@ password, and run what they are told. A firewall opens their ports between these
 for nobody else.
 
 Where a host has several networks, or its own name means the loopback, `GLOO_SOCKET_IFNAME=eth0`
-(with GPUs `NCCL_SOCKET_IFNAME`) names the right one. `emulated_hosts` runs these two commands on
-one machine. Where each process can have a GPU, the sums are NCCL's; or else they are gloo's.
+(with GPUs `NCCL_SOCKET_IFNAME`) names the right one. Where each process can have a GPU, the sums
+are NCCL's; or else they are gloo's.
 
-With `--rate` and `--delay`, the link's, a prediction stands beside what is measured: the ring's,
-with the delay as alpha. With gloo, alpha is two delays: before a message leaves, the receiver has
-to announce that it waits for it.
+Beside the measured times of a sum stand the ring's, if a message of n bytes takes alpha + beta * n
+seconds, with the alpha and beta that give the times of the smallest and the largest sum.
 """
 
 import argparse
@@ -39,21 +38,24 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 SHARD = 16  # examples for each process in each step
 ROUNDING = 2.4e-5  # of the largest value: how far float32 may differ in another order
-MOST = 2**30  # bytes to sum
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Train, compare, measure; the process with rank 0 prints. Exit code 1 if bits differ."""
-    options = parsed(arguments)
+    parser = argparse.ArgumentParser()
+    sizes = [1_000, 100_000, 1_000_000, 4_000_000]
+    parser.add_argument("--sizes", type=int, nargs="+", default=sizes, help="of sums, in bytes")
+    parser.add_argument("--repeats", type=int, default=10, help="all-reduces of each size")
+    parser.add_argument("--steps", type=int, default=20, help="of training")
+    options = parser.parse_args(arguments)
     if "RANK" not in os.environ:
         sys.exit("two_hosts: torchrun starts this program, see its first lines")
     device = own_device()
-    dist.init_process_group(
-        "gloo" if device.type == "cpu" else "nccl", timeout=timedelta(seconds=options.timeout)
-    )
+    backend = "gloo" if device.type == "cpu" else "nccl"
+    dist.init_process_group(backend, timeout=timedelta(seconds=60))
     try:
         is_right = training(options.steps, device)
-        timing(options, device)
+        timing(options.sizes, options.repeats, device)
     finally:
         dist.destroy_process_group()
     sys.exit(0 if is_right else 1)
@@ -122,34 +124,20 @@ def same_everywhere(vector: torch.Tensor) -> bool:
 # Timing -------------------------------------------------------------------------------------
 
 
-def timing(options: argparse.Namespace, device: torch.device) -> None:
+def timing(sizes: list[int], repeats: int, device: torch.device) -> None:
     """Measure sums of several sizes, and print them beside what the model says."""
-    ranks, sizes = dist.get_world_size(), options.sizes
-    times = {size: seconds_of_sum(size, options.repeats, device) for size in sizes}
-    if ranks == 1:
-        return say("one process: nothing to send")
+    ranks = dist.get_world_size()
+    times = {size: seconds_of_sum(size, repeats, device) for size in sizes}
     first, last = min(sizes), max(sizes)
+    if ranks == 1 or first == last:
+        return say("nothing is sent, or there are no two sizes to fit a model to")
     alpha, beta = fitted(first, times[first], last, times[last], ranks)
-    models = {"fitted": (alpha, beta)}
-    if options.rate is not None:
-        delays = 2 if dist.get_backend() == "gloo" else 1  # see this file's first lines
-        models = {"predicted": of_link(options.rate, delays * options.delay)} | models
-    say("", f"milliseconds of an all-reduce, the median of {options.repeats}")
-    if options.rate is not None:
-        say(f"predicted: alpha is {delays} x {options.delay:g} ms, rate {options.rate:g} Mbit/s")
-    say(f"{'bytes':>12}{'measured':>12}" + "".join(f"{name:>12}" for name in models))
+    say("", f"milliseconds of an all-reduce, the median of {repeats}")
+    say(f"{'bytes':>12}{'measured':>12}{'fitted':>12}")
     for size, seconds in times.items():
-        row = [seconds, *(ring_seconds(size, ranks, *model) for model in models.values())]
-        say(f"{size:>12,}" + "".join(f"{1e3 * each:>12.2f}" for each in row))
-    say(f"fitted to the smallest and the largest: alpha {1e3 * alpha:.2f} ms, rate {rate_of(beta)}")
-
-
-def rate_of(beta: float) -> str:
-    """The rate in words, for seconds per byte; noise can make these zero or less."""
-    if beta <= 0:
-        return "none"
-    rate = 8e-6 / beta
-    return f"{rate:.3g} Mbit/s" if rate < 999.5 else f"{rate / 1000:.3g} Gbit/s"
+        model = ring_seconds(size, ranks, alpha, beta)
+        say(f"{size:>12,}{1e3 * seconds:>12.2f}{1e3 * model:>12.2f}")
+    say(f"alpha {1e3 * alpha:.2f} ms, beta {1e9 * beta:.2f} ns per byte")
 
 
 def seconds_of_sum(size: int, repeats: int, device: torch.device) -> float:
@@ -177,56 +165,6 @@ def fitted(size: int, seconds: float, larger: int, longer: float, ranks: int) ->
     steps = 2 * (ranks - 1)
     beta = (longer - seconds) / (larger - size) * ranks / steps
     return seconds / steps - beta * size / ranks, beta
-
-
-def of_link(rate: float, alpha: float) -> tuple:
-    """Alpha in seconds and beta in seconds per byte, of a link's Mbit/s and milliseconds."""
-    return 1e-3 * alpha, 8e-6 / rate
-
-
-# Arguments ----------------------------------------------------------------------------------
-
-
-def parsed(arguments: list[str] | None, **options) -> argparse.Namespace:
-    """The options of the command line; exit code 2 and one clear line where they make no sense."""
-    parser = argparse.ArgumentParser(allow_abbrev=False, **options)
-    add = parser.add_argument
-    add("--rate", type=within(1, 1e6), help="of the link, in Mbit/s; with --delay")
-    add("--delay", type=within(0, 1e3), help="of the link, one way, in milliseconds")
-    add("--sizes", type=size, nargs="+", default=[1_000, 100_000, 1_000_000, 4_000_000])
-    add("--repeats", type=within(1, 1000, int), default=10, help="all-reduces of each size")
-    add("--steps", type=within(1, 10_000, int), default=20, help="of training")
-    add("--timeout", type=within(1, 3600), default=60, help="seconds without the others")
-    found = parser.parse_args(arguments)
-    if (found.rate is None) != (found.delay is None):
-        parser.error("--rate and --delay belong together: give both or neither")
-    if len(set(found.sizes)) < 2:
-        parser.error("--sizes needs two different sizes: alpha and beta are fitted to them")
-    return found
-
-
-def within(least: float, most: float, kind: type = float):
-    """A function that reads a number between two limits."""
-
-    def number(text):
-        try:
-            value = kind(text)
-        except ValueError:
-            value = None
-        if value is None or not least <= value <= most:
-            what = "a whole number" if kind is int else "a number"
-            raise argparse.ArgumentTypeError(f"{what} from {least:g} to {most:g}, got {text!r}")
-        return value
-
-    return number
-
-
-def size(text: str) -> int:
-    """A number of bytes that are whole float32 numbers."""
-    value = within(4, MOST, int)(text)
-    if value % 4:
-        raise argparse.ArgumentTypeError(f"a number of bytes that 4 divides, got {text!r}")
-    return value
 
 
 if __name__ == "__main__":
