@@ -10,7 +10,7 @@ import torch
 
 from d2lhybrid import Comm, Message
 from d2lhybrid.world.comm import BUFFER, connect, listen
-from d2lhybrid.world.packing import pack
+from d2lhybrid.world.serialization import dumps
 
 LARGE = torch.arange(2.0**20)  # 4 MiB fit into no buffers
 
@@ -65,7 +65,7 @@ def pair(mesh):
 # Sending and receiving ------------------------------------------------------------------------
 
 
-def test_each_sends_to_each(world):
+def test_all_to_all(world):
     def all_to_all(comm):
         others = [peer for peer in range(comm.size) if peer != comm.rank]
         for peer in others:
@@ -91,7 +91,7 @@ def test_messages_arrive_in_the_order_of_sending_whatever_their_size(pair):
     one.finish()
 
 
-def test_what_arrives_is_what_was_sent_whatever_became_of_it(pair):
+def test_isend_copies_the_value_at_once(pair):
     one, other = pair()
     value = LARGE.clone()
     sent = one.isend(value, 1)
@@ -100,7 +100,7 @@ def test_what_arrives_is_what_was_sent_whatever_became_of_it(pair):
     assert sent.result(10) is None
 
 
-def test_a_small_message_is_gone_at_once_and_a_large_one_waits_for_its_receiver(pair):
+def test_small_send_is_buffered_and_large_send_waits_for_its_receiver(pair):
     one, other = pair()
     one.send(torch.ones(100), 1)
     sent = one.isend(LARGE, 1)
@@ -111,7 +111,7 @@ def test_a_small_message_is_gone_at_once_and_a_large_one_waits_for_its_receiver(
     sent.result(10)
 
 
-def test_two_who_send_much_to_each_other_first_wait_for_ever(pair):
+def test_two_large_sends_to_each_other_deadlock(pair):
     comms = pair()
     threads = [
         threading.Thread(target=comm.send, args=(LARGE, 1 - comm.rank), daemon=True)
@@ -129,7 +129,7 @@ def test_two_who_send_much_to_each_other_first_wait_for_ever(pair):
     assert not any(thread.is_alive() for thread in threads)
 
 
-def test_messages_are_noted_with_the_bytes_of_their_tensors(pair):
+def test_messages_are_counted_with_the_bytes_of_their_tensors(pair):
     one, _ = pair()
     for value in (torch.ones(3), "text", [torch.ones(2).double(), 1]):
         one.isend(value, 1)
@@ -137,9 +137,9 @@ def test_messages_are_noted_with_the_bytes_of_their_tensors(pair):
     assert one.messages[0] == Message(source=0, to=1, bytes=12)
 
 
-def test_whatever_fails_is_not_noted(pair):
+def test_what_fails_is_not_counted_as_a_message(pair):
     one, _ = pair()
-    with pytest.raises(TypeError, match=r"^object cannot be sent to another process: tensors"):
+    with pytest.raises(TypeError, match=r"^object cannot be sent"):
         one.isend(object(), 1)
     with pytest.raises(ValueError, match="no peer"):
         one.send(1, 0)
@@ -147,25 +147,15 @@ def test_whatever_fails_is_not_noted(pair):
     assert one.close()
 
 
-NO_PEERS = [
-    (3, 1, "rank 1 of 3 has no peer 1, but: 0, 2"),
-    (3, 3, "rank 1 of 3 has no peer 3, but: 0, 2"),
-    (3, -1, "rank 1 of 3 has no peer -1, but: 0, 2"),
-    (3, "0", "rank 1 of 3 has no peer '0', but: 0, 2"),
-    (3, None, "rank 1 of 3 has no peer None, but: 0, 2"),
-    (1, 0, "rank 0 of 1 has no peer 0, but: there are no others"),
-]
+@pytest.mark.parametrize("peer", [1, 3, -1])  # itself, beyond the end, negative
+def test_unknown_peer_raises(peer):
+    comm = Comm(1, 3, dict.fromkeys(range(4)))
+    for use, args in [(comm.send, (1, peer)), (comm.isend, (1, peer)), (comm.receive, (peer,))]:
+        with pytest.raises(ValueError, match="has no peer"):
+            use(*args)
 
 
-def test_who_is_not_there_is_no_peer():
-    for size, peer, message in NO_PEERS:
-        comm = Comm(min(1, size - 1), size, dict.fromkeys(range(4)))
-        for use, args in [(comm.send, (1, peer)), (comm.isend, (1, peer)), (comm.receive, (peer,))]:
-            with pytest.raises(ValueError, match=f"^{message}$"):
-                use(*args)
-
-
-def test_a_run_on_some_ranks_knows_only_these(mesh):
+def test_run_on_some_ranks_has_no_other_peers(mesh):
     sockets = mesh(3)
     comm = Comm(0, 2, sockets[0])
     with pytest.raises(ValueError, match=r"has no peer 2, but: 1$"):
@@ -178,7 +168,7 @@ def test_a_run_on_some_ranks_knows_only_these(mesh):
 # From any -------------------------------------------------------------------------------------
 
 
-def test_each_gets_its_turn_even_if_one_sends_much(mesh):
+def test_receive_any_is_fair(mesh):
     comms = [Comm(rank, 4, sockets) for rank, sockets in enumerate(mesh(4))]
     for comm, count in [(comms[1], 6), (comms[2], 2), (comms[3], 3)]:
         for number in range(count):
@@ -191,7 +181,7 @@ def test_each_gets_its_turn_even_if_one_sends_much(mesh):
         assert numbers == sorted(numbers)
 
 
-def test_the_turns_go_round_behind_the_own_rank(mesh):
+def test_receive_any_begins_behind_the_own_rank(mesh):
     comms = [Comm(rank, 4, sockets) for rank, sockets in enumerate(mesh(4))]
     for comm in comms[:2] + comms[3:]:
         comm.send("it", 2)
@@ -199,15 +189,15 @@ def test_the_turns_go_round_behind_the_own_rank(mesh):
     assert [comms[2].receive_any()[0] for _ in range(3)] == [3, 0, 1]
 
 
-def test_who_is_alone_waits_for_none():
-    with pytest.raises(ValueError, match=r"^rank 0 is alone, and nothing can come to it$"):
+def test_receive_any_without_others_raises():
+    with pytest.raises(ValueError, match="is alone"):
         Comm(0, 1, {}).receive_any()
 
 
 # What is left over ----------------------------------------------------------------------------
 
 
-def test_what_is_left_of_an_earlier_run_is_not_received(pair):
+def test_messages_of_an_earlier_run_are_not_received(pair):
     for number, receive in enumerate([lambda comm: comm.receive(0), Comm.receive_any]):
         one, _ = pair(run=2 * number)
         for value in ("left", torch.ones(1000), "over"):
@@ -217,7 +207,7 @@ def test_what_is_left_of_an_earlier_run_is_not_received(pair):
         assert receive(other) in ("new", (0, "new"))
 
 
-def test_what_is_stuck_on_its_way_is_noticed_at_the_end(pair):
+def test_close_tells_whether_something_is_stuck(pair):
     one, other = pair()
     one.isend("small", 1).result(10)
     assert one.close()
@@ -231,7 +221,7 @@ def test_what_is_stuck_on_its_way_is_noticed_at_the_end(pair):
     assert one.close()
 
 
-def test_all_is_sent_when_it_has_finished(pair):
+def test_finish_waits_until_all_is_sent(pair):
     one, other = pair()
     sent = [one.isend(LARGE, 1) for _ in range(3)]
     receiver = threading.Thread(target=lambda: [other.receive(0) for _ in sent])
@@ -244,7 +234,7 @@ def test_all_is_sent_when_it_has_finished(pair):
 # Who has ended --------------------------------------------------------------------------------
 
 
-def test_from_who_has_ended_nothing_comes(mesh):
+def test_lost_peer_raises_connection_error(mesh):
     sockets = mesh(3)
     Comm(1, 3, sockets[1]).send("the last", 0)
     for each in sockets[1].values():
@@ -272,8 +262,8 @@ def with_socket(way, use):
         raw.detach()
 
 
-def test_who_ends_in_the_middle_of_a_message_is_lost(mesh):
-    packed = pack((0, 0.0, "all of it"))
+def test_message_that_breaks_off_raises_connection_error(mesh):
+    packed = dumps((0, 0.0, "all of it"))
     for count in (0, 2, 4, 14):
         sockets = mesh(2)
         begun = len(packed).to_bytes(4, "big") + packed  # as a Connection sends it
@@ -339,8 +329,8 @@ def test_two_directions_and_two_pairs_do_not_wait_for_each_other(pair):
 # Finding each other ---------------------------------------------------------------------------
 
 
-def test_strangers_are_turned_away(monkeypatch):
-    monkeypatch.setattr("d2lhybrid.world.comm.STRANGER", 0.1)
+def test_connect_turns_callers_without_the_token_away(monkeypatch):
+    monkeypatch.setattr("d2lhybrid.world.comm.HANDSHAKE_TIMEOUT", 0.1)
     listeners = [listen() for _ in range(2)]
     ports = [listener.getsockname()[1] for listener in listeners]
     strangers = [socket.create_connection(("127.0.0.1", ports[0])) for _ in range(3)]
@@ -356,14 +346,28 @@ def test_strangers_are_turned_away(monkeypatch):
         each.close()
 
 
-def test_who_does_not_call_is_waited_for_only_so_long():
+def test_connect_reads_a_greeting_that_comes_in_pieces():
+    listener, token = listen(), b"secret"
+    ports = [listener.getsockname()[1], 1]
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(connect, 0, listener, ports, token, 5)
+        with socket.create_connection(("127.0.0.1", ports[0])) as peer:
+            for piece in (token[:2], token[2:], bytes([1])):
+                peer.sendall(piece)
+                time.sleep(0.05)  # it arrives alone
+            connections = call.result(10)
+    assert list(connections) == [1]
+    connections[1].close()
+
+
+def test_connect_times_out():
     listener = listen()
     with pytest.raises(TimeoutError):
         connect(0, listener, [listener.getsockname()[1], 1], b"token", 0.05)
     assert listener.fileno() == -1
 
 
-def test_only_this_machine_can_call_and_the_buffers_are_small(mesh):
+def test_only_this_machine_can_connect_and_buffers_are_small(mesh):
     listener = listen()
     assert listener.getsockname()[0] == "127.0.0.1"
     listener.close()
