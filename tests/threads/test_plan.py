@@ -47,7 +47,7 @@ def assert_possible(seed):
     assert list_schedule(tasks, workers) == spans
 
 
-def test_a_schedule_is_possible_and_keeps_the_bounds():
+def test_random_schedules_are_valid_and_within_the_bounds():
     for seed in range(60):
         assert_possible(seed)
 
@@ -74,7 +74,7 @@ def test_grahams_anomalies(workers, less, dropped, length):
     assert makespan(list_schedule(tasks, workers)) == length
 
 
-def test_a_schedule_gives_the_first_free_worker_the_first_ready_task():
+def test_first_free_worker_gets_the_first_ready_task():
     tasks = {"c": (1, ["a"]), "a": (2, []), "b": (1.5, []), "d": (1, [])}
     tasks["e"] = (1, ["c", "d"])
     assert list_schedule(tasks, 2) == [
@@ -94,7 +94,7 @@ def test_a_schedule_gives_the_first_free_worker_the_first_ready_task():
         ({"a": (1, ["nobody"])}, "a"),
     ],
 )
-def test_tasks_that_wait_in_a_circle_are_named(tasks, names):
+def test_cyclic_tasks_raise(tasks, names):
     with pytest.raises(ValueError, match=f"^these tasks wait for each other: {names}$"):
         list_schedule(tasks, 2)
 
@@ -108,10 +108,10 @@ def test_tasks_that_wait_in_a_circle_are_named(tasks, names):
         ({"a": (1, []), "b": (5, ["a"]), "c": (2, ["a"]), "d": (1, ["b", "c"])}, 7),
     ],
 )
-def test_the_longest_path(tasks, length):
+def test_longest_path(tasks, length):
     assert longest_path(tasks) == length
     assert makespan(list_schedule(tasks, len(tasks))) == length  # so many workers reach it
 
 
-def test_the_makespan_begins_with_the_first_start():
+def test_makespan_begins_with_the_first_start():
     assert makespan([Span("a", "", 5, 9), Span("b", "", 3, 4), Span("c", "", 4, 8)]) == 6

@@ -51,20 +51,20 @@ def test_the_courses_network_gives_the_same_bits():
     ],
 )
 @pytest.mark.parametrize("workers", [1, 2])
-def test_it_returns_what_the_function_returns(function, workers):
+def test_results_have_the_functions_structure(function, workers):
     result = run_parallel(trace(function, 1, 2), 5, 3, workers=workers)
     assert (type(result), result) == (type(function(5, 3)), function(5, 3))
 
 
 @pytest.mark.parametrize("gradients", [True, False])
-def test_gradients_are_recorded_where_the_caller_wants_them(gradients):
+def test_grad_mode_is_the_callers(gradients):
     x = torch.ones(2, 512)
     graph = trace(get_net(), x)
     with torch.set_grad_enabled(gradients):
         assert run_parallel(graph, x).requires_grad == graph(x).requires_grad == gradients
 
 
-def test_its_threads_use_as_many_threads_inside_an_operation_as_the_caller(monkeypatch):
+def test_intra_op_threads_are_the_callers(monkeypatch):
     given = []
     monkeypatch.setattr(torch, "set_num_threads", given.append)
     run_parallel(trace(get_net(), torch.ones(2, 512)), torch.ones(2, 512))
@@ -90,7 +90,7 @@ def assert_in_order(seed):
                 assert place[ends] < place[starts], graph
 
 
-def test_no_node_starts_before_what_it_reads_has_ended():
+def test_nodes_start_after_their_inputs():
     for seed in range(8):
         assert_in_order(seed)
 
@@ -107,7 +107,7 @@ def meeting(graph, timeout):
     return compute
 
 
-def test_two_nodes_are_computed_at_once():
+def test_independent_nodes_run_concurrently():
     graph = trace(fancy_func, 1, 2, 3, 4)
     assert run_parallel(graph, 1, 2, 3, 4, compute=meeting(graph, 10)) == 10
 
@@ -118,7 +118,7 @@ def test_one_worker_computes_one_node_at_a_time():
         run_parallel(graph, 1, 2, 3, 4, workers=1, compute=meeting(graph, 0.05))
 
 
-def test_an_error_is_raised_and_no_thread_remains():
+def test_error_is_raised_and_no_thread_remains():
     before, together, ended = threading.enumerate(), Barrier(2, timeout=10), []
     graph = trace(fancy_func, 1, 2, 3, 4)
 
@@ -150,7 +150,7 @@ def test_nothing_more_is_started_after_an_error():
     assert len(started) < 20
 
 
-def test_a_node_that_never_ends_is_named_and_its_thread_ends_when_it_does():
+def test_timeout_names_the_stuck_node():
     before, gate = threading.enumerate(), Gate()
 
     def compute(node, *read):

@@ -1,13 +1,11 @@
 """Values and functions as bytes and back: what arrives is equal, and what stays is refused."""
 
-import functools
 import linecache
 import math
 import sys
 import traceback
 import xml.etree.ElementTree
 from collections import OrderedDict, namedtuple
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy
@@ -153,18 +151,6 @@ def calls_another(x):
     return plain(plain(x))
 
 
-def is_even(n):
-    return True if n == 0 else is_odd(n - 1)
-
-
-def is_odd(n):
-    return False if n == 0 else is_even(n - 1)
-
-
-def with_default(x, add=plain(2), *, how=plain, more=NUMBERS):  # noqa: B008
-    return how(x) + add + sum(more)
-
-
 class Scaled(nn.Module):
     factor = plain(2)
 
@@ -188,33 +174,6 @@ def network(x):
     return net(x).item()
 
 
-@dataclass(frozen=True)
-class Vector:
-    x: float
-    y: float = 1.0
-
-    def norm(self):
-        return math.hypot(self.x, self.y)
-
-
-def uses_dataclass(x):
-    return Vector(x, 4).norm(), repr(Vector(x))
-
-
-def doubled(function):
-    @functools.wraps(function)
-    def twice(*args):
-        return function(function(*args))
-
-    return twice
-
-
-@doubled
-@doubled
-def decorated(x):
-    return plain(x)
-
-
 def imports(x):
     zero = nothing(2).sum() + tensor([0.0]).sum()
     tag = xml.etree.ElementTree.fromstring("<a/>").tag
@@ -228,36 +187,15 @@ def within(x):
     return [add(n) for n in range(2)] + (lambda n: [plain(n)])(5)
 
 
-def hides(NUMBERS):
-    plain = 3
-    return sum(NUMBERS) + plain
-
-
-def leaves():
-    global left_over
-    left_over = 5
-    return left_over
-
-
 square = lambda x: x * x  # noqa: E731
-
-
-def uses_lambda(x):
-    return square(x)
 
 
 COMES = {
     "a function": (plain, [1], 2),
     "helpers": (calls_another, [1], 3),
-    "helpers that call each other": (is_even, [7], False),
-    "defaults": (with_default, [1], 2 + 3 + 3),
     "subclasses": (network, [torch.ones(2)], -2 * 3 * 1.0),
-    "a dataclass": (uses_dataclass, [3.0], (5.0, "Vector(x=3.0, y=1.0)")),
-    "decorators": (decorated, [0], 4),
     "imports": (imports, [4.0], [4, 0.0, 2.0, 512, "a"]),
     "functions within": (within, [1], [2, 3, 6]),
-    "local names": (hides, [[1, 2]], 6),
-    "a lambda inside": (uses_lambda, [3], 9),
 }
 
 
@@ -277,14 +215,6 @@ def test_what_a_module_has_is_imported_there():
     assert sent(imports).__globals__["get_net"] is get_net
     assert sent(get_net) is get_net
     assert list(dump_function(get_net)[1]) == [get_net.__code__.co_filename]  # for its lines
-
-
-def test_what_was_made_in_another_process_stays_there():
-    one, other = sent(leaves), sent(leaves)
-    assert one() == 5
-    assert "left_over" not in globals()
-    assert "left_over" in one.__globals__
-    assert "left_over" not in other.__globals__
 
 
 # Functions: what stays ------------------------------------------------------------------------
@@ -387,7 +317,7 @@ def shell(monkeypatch):
 def test_functions_of_cells_are_found_in_their_last_version(shell, capsys, tmp_path):
     (tmp_path / "x").write_text("there")
     names = shell(
-        "size = 3\nfrom dataclasses import dataclass",
+        "size = 3",
         "print('its line counts')\ndef helper(x):\n    return x + 1",
         "def f(path):\n    with open(path) as file:\n        return helper(1), file.read()",
     )

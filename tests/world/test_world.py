@@ -14,7 +14,6 @@ import pytest
 import torch
 import torch.distributed as dist
 from process_helpers import default_sigint, gone, started_with_ctrl_c
-from torch import nn
 
 from d2lhybrid import Message, RankError, World
 from d2lhybrid.world import world as module
@@ -55,33 +54,6 @@ def test_results_are_in_the_order_of_ranks(world):
     assert world.run(hello, "x", 2.5) == [(0, 3, "x", 2.5), (1, 3, "x", 2.5), (2, 3, "x", 2.5)]
     assert world.run(hello, ranks=2) == [(0, 2), (1, 2)]
     assert world.run(hello, ranks=1) == [(0, 1)]
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(2, 1, bias=False)
-
-    def forward(self, x):
-        return self.layer(x)
-
-
-def gradient(net, x):
-    net(x).sum().backward()
-    return {name: p.grad for name, p in net.named_parameters()}
-
-
-def shares(comm, state, x):
-    net = Net()
-    net.load_state_dict(state)
-    return gradient(net, x[comm.rank :: comm.size])
-
-
-def test_network_is_trained_on_shares(world):
-    net, x = Net(), torch.arange(12.0).reshape(6, 2)
-    results = world.run(shares, net.state_dict(), x)
-    total = sum(result["layer.weight"] for result in results)
-    assert torch.equal(total, gradient(net, x)["layer.weight"])
 
 
 def all_reduce(comm):
