@@ -1,10 +1,10 @@
 """What all calls together take: slow calls of one's own, interruptions, prices, totals."""
 
 import pytest
-from measure_helpers import launched, steady
+from benchmark_helpers import launched, steady
 
-from d2lhybrid.measure.statistics import has_slow_calls
-from d2lhybrid.measure.timing import Timing
+from d2lhybrid.benchmark.statistics import has_slow_calls
+from d2lhybrid.benchmark.timing import Timing
 
 
 def with_slow_calls(slow, seconds=1.0, rounds=200, **more):

@@ -12,8 +12,8 @@ import torch
 
 import d2lhybrid
 from d2lhybrid import available_cores, compare
-from d2lhybrid.measure import measured_on as module
-from d2lhybrid.measure.measured_on import (
+from d2lhybrid.benchmark import measured_on as module
+from d2lhybrid.benchmark.metadata import (
     describe_machine,
     lines_about,
     load_average,

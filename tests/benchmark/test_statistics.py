@@ -4,8 +4,18 @@ import random
 from math import comb, inf, log
 from statistics import median
 
-from d2lhybrid.measure.statistics import ERROR, FEW, effective_size, interval, rank
-from d2lhybrid.verdicts import EQUAL, FASTER, SLOWER, UNCLEAR, judge
+from d2lhybrid.benchmark.statistics import (
+    EQUAL,
+    ERROR,
+    FASTER,
+    FEW,
+    SLOWER,
+    UNCLEAR,
+    effective_size,
+    interval,
+    judge,
+    rank,
+)
 
 # From tables of the sign test: n, r for a 95 % interval of the median.
 PUBLISHED_RANKS = [(5, 0), (6, 1), (8, 1), (9, 2), (10, 2), (12, 3), (20, 6), (50, 18), (100, 40)]

@@ -9,13 +9,13 @@ from itertools import count
 
 import pytest
 import torch
-from measure_helpers import Clock, built, example, fails, restless
+from benchmark_helpers import Clock, built, example, fails, restless
 
 from d2lhybrid import CandidateError, Comparison, compare, get_net, recipe
-from d2lhybrid.measure.measured_on import describe_machine
-from d2lhybrid.measure.timing import Timing
+from d2lhybrid.benchmark.metadata import describe_machine
+from d2lhybrid.benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
+from d2lhybrid.benchmark.timing import Timing
 from d2lhybrid.tables import seconds
-from d2lhybrid.verdicts import EQUAL, FASTER, SLOWER, UNCLEAR
 
 SPEEDS = [
     (20e-6, FASTER, 1.5),

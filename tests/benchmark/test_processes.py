@@ -15,9 +15,9 @@ import torch
 from process_helpers import default_sigint, gone, noted_starts
 
 from d2lhybrid import CandidateError, own_process
-from d2lhybrid.measure import processes
-from d2lhybrid.measure.processes import ProgramRunner, close_all
-from d2lhybrid.measure.timing import LONG_FIRST_CALLS, MIN_WARMUP, Rounds, Runner
+from d2lhybrid.benchmark import processes
+from d2lhybrid.benchmark.processes import ProgramRunner, close_all
+from d2lhybrid.benchmark.timing import LONG_FIRST_CALLS, MIN_WARMUP, Rounds, Runner
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and groups are POSIX's")
 ADDS = "def adds(x, y=1):\n    return lambda: x + y\n"
@@ -525,7 +525,7 @@ def test_its_helpers_end_with_it(start, tmp_path):
 
 PARENT = """
 from d2lhybrid import own_process
-from d2lhybrid.measure.processes import ProgramRunner, close_all
+from d2lhybrid.benchmark.processes import Program, ProgramRunner, close_all
 
 PROGRAM = '''
 import os, subprocess, time

@@ -7,8 +7,8 @@ import pytest
 from process_helpers import gone
 
 from d2lhybrid import CandidateError, compare, own_process, recipe, started, sweep
-from d2lhybrid.measure import launch, timing
-from d2lhybrid.measure.launch import least_launches
+from d2lhybrid.benchmark import launch, timing
+from d2lhybrid.benchmark.statistics import least_launches
 
 ONE = "def one():\n    return lambda: 1\n"
 QUICK = {"time_limit": 0.06}
@@ -209,8 +209,8 @@ def test_long_calls_are_not_made_more_often_than_needed(notes, monkeypatch):
 
 @pytest.mark.parametrize(("wide", "patience", "launches"), [(0, 99, 7), (9e9, 99, 6), (0, 0, 6)])
 def test_a_wide_interval_gets_more_launches_if_there_is_time(monkeypatch, wide, patience, launches):
-    monkeypatch.setattr("d2lhybrid.measure.comparison.WIDE", wide)
-    monkeypatch.setattr("d2lhybrid.measure.comparison.PATIENCE", patience)
+    monkeypatch.setattr("d2lhybrid.benchmark.comparison.WIDE", wide)
+    monkeypatch.setattr("d2lhybrid.benchmark.comparison.PATIENCE", patience)
     program, shown = own_process(ONE), []
     candidates = {"a": program, "b": program}
     options = {"launches": 6, "extra_launches": 1, "progress": shown.append}
@@ -237,6 +237,6 @@ def test_the_threads_of_numpy_are_named():
 
 
 def test_programs_with_other_cores_can_be_shown_on_a_busy_machine(monkeypatch):
-    monkeypatch.setattr("d2lhybrid.measure.comparison.is_busy", lambda load: True)
+    monkeypatch.setattr("d2lhybrid.benchmark.comparison.is_busy", lambda load: True)
     programs = {"a": own_process(ONE, threads=1), "b": own_process(ONE)}
     assert "note: the machine was busy when this began" in str(compare(programs, **QUICK))

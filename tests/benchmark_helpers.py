@@ -3,8 +3,8 @@
 import random
 
 from d2lhybrid import Comparison, compare, recipe, sweep
-from d2lhybrid.measure.measured_on import describe_machine
-from d2lhybrid.measure.timing import Timing
+from d2lhybrid.benchmark.metadata import describe_machine
+from d2lhybrid.benchmark.timing import Timing
 
 
 class Clock:

@@ -6,11 +6,11 @@ from math import e, inf, sqrt
 from statistics import median
 
 import pytest
-from measure_helpers import launched, steady
+from benchmark_helpers import launched, steady
 
 from d2lhybrid import Comparison
-from d2lhybrid.measure.timing import Timing
-from d2lhybrid.verdicts import FASTER, SLOWER, UNCLEAR
+from d2lhybrid.benchmark.statistics import FASTER, SLOWER, UNCLEAR
+from d2lhybrid.benchmark.timing import Timing
 
 SPEEDUPS = [1.25, 1.0, 4.0, 2.0, 1.6, 5.0, 8.0, 2.5, 10.0]  # sorted: 1 1.25 1.6 2 2.5 4 5 8 10
 

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from measure_helpers import restless
+from benchmark_helpers import restless
 
 from d2lhybrid import compare, frameworks, python_calls, recipe, repeated
-from d2lhybrid.measure import launch, measured_on, timing
-from d2lhybrid.verdicts import EQUAL, FASTER, UNCLEAR
+from d2lhybrid.benchmark import launch, measured_on, timing
+from d2lhybrid.benchmark.statistics import EQUAL, FASTER, UNCLEAR
 
 
 def test_a_clear_answer_takes_the_whole_time_as_an_open_one_does(clock):

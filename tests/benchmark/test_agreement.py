@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from d2lhybrid import CandidateError, compare, difference, own_process
-from d2lhybrid.measure.agreement import ResultsDiffer
+from d2lhybrid.benchmark.agreement import ResultsDiffer
 
 Pair = namedtuple("Pair", "x y")
 

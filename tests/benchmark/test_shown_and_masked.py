@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
-from measure_helpers import Clock, crossing_sweep, example
+from benchmark_helpers import Clock, crossing_sweep, example
 from sanitizer import sanitize
 
 from d2lhybrid import Sweep, compare

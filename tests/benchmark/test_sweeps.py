@@ -4,11 +4,11 @@ import json
 
 import numpy
 import pytest
-from measure_helpers import crossing_sweep, example, fails
+from benchmark_helpers import crossing_sweep, example, fails
 
 from d2lhybrid import Sweep, sweep
-from d2lhybrid.measure.sweeps import Crossing
-from d2lhybrid.verdicts import FASTER, SLOWER
+from d2lhybrid.benchmark.statistics import FASTER, SLOWER
+from d2lhybrid.benchmark.sweeps import Crossing
 
 
 def test_sweep_finds_the_crossing(clock):
