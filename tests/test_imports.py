@@ -18,7 +18,7 @@ FLOORS = {
         {"frameworks"},
         {"d2l_book"},
         {"plot"},
-        {"children"},
+        {"children", "workers"},
         {"toolchain"},
         {"hybrid"},
         {"measure"},
@@ -146,6 +146,7 @@ def test_a_framework_is_named_only_where_it_belongs(name):
     if name in (
         "d2lhybrid.benchmark.agreement",
         "d2lhybrid.children.arrays",
+        "d2lhybrid.workers",
         "d2lhybrid.machine.memory",
     ):
         named -= {"numpy"}  # they compute with NumPy or send its arrays, whatever these were
