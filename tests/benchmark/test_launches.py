@@ -103,13 +103,11 @@ def test_programs_that_fail_are_left_out_and_not_started_again(notes):
     assert [error.label for error in left_out] == ["b", "c"]
     assert result.alpha == 0.04  # as if the others had never been there
     assert len(noted()) == 4 + 7 * 2  # they are not started again
-    for broken in "bc":
-        two = {label: candidates[label] for label in ("a", broken)}
-        error = f"candidate '{broken}' raised ZeroDivisionError"
-        with pytest.raises(CandidateError, match=error):
-            compare(two, baseline=broken, launches=6, on_error=left_out.append, **QUICK)
-        with pytest.raises(ValueError, match="nothing is left to compare with 'a'"):
-            compare(two, launches=6, on_error=left_out.append, **QUICK)
+    two = {label: candidates[label] for label in "ab"}
+    with pytest.raises(CandidateError, match="candidate 'b' raised ZeroDivisionError"):
+        compare(two, baseline="b", launches=6, on_error=left_out.append, **QUICK)
+    with pytest.raises(ValueError, match="nothing is left to compare with 'a'"):
+        compare(two, launches=6, on_error=left_out.append, **QUICK)
     assert all_have_ended(noted())
 
 
@@ -165,21 +163,11 @@ def test_program_that_cannot_be_loaded_is_left_out(notes):
     programs = {"a": own_process(noting(TIMES)), "b": own_process("1 / 0\n" + TIMES)}
     with pytest.raises(CandidateError, match="candidate 'b' raised ZeroDivisionError"):
         started(programs).__enter__()
-    assert all_have_ended(noted())
     failed = []
     with started(programs, on_error=failed.append) as running:
         assert list(running) == ["a"]
     assert [error.label for error in failed] == ["b"]
     assert all_have_ended(noted())
-
-
-def test_started_programs_cannot_be_launched_again():
-    programs = {"a": own_process(ONE), "b": own_process(ONE)}
-    refused = pytest.raises(TypeError, match="only programs can be launched several times")
-    with started(programs) as running, refused:
-        compare(running, launches=6)
-    with pytest.raises(CandidateError, match="while it was built and first called"):
-        compare(running)  # behind the block
 
 
 def test_failure_while_measuring_is_left_out():
