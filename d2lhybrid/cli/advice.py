@@ -2,9 +2,8 @@
 
 from math import ceil
 
-from ..measure.results import Comparison, Result, Speedup
-from ..measure.show import SLOWED
-from ..verdicts import FASTER, UNCLEAR
+from ..benchmark.results import SLOWED, Comparison, Result, Speedup
+from ..benchmark.statistics import FASTER, UNCLEAR
 
 CHEAP = 1e-3  # seconds: a price that every function has which returns another one
 MORE = 4  # times as much, for an interval half as wide
@@ -30,10 +29,7 @@ def _choice(comparison):
         times = _times(best.total, comparison)
         text = f"Take {best.label}{_for_calls(comparison)}: with building, that is {times}"
     else:
-        times = _times(best, comparison) + _all_calls(best)
-        if best.slow_calls_of and best.mean_speedup < 1:
-            return f"Take {best.label} only if the usual call is what counts: it is {times}."
-        text = f"Take {best.label}: a call is {times}{_pays(best)}"
+        text = f"Take {best.label}: a call is {_times(best, comparison)}{_pays(best)}"
     low = _counts(best).low
     rivals = [r.label for r in others if r is not best and _counts(r).high >= low]
     return text + (f"; {' or '.join(rivals)} may be as good." if rivals else ".")
@@ -85,7 +81,7 @@ def _more(result, comparison):
         return _more_launches(comparison)
     if between is not None and between > 2 * within:
         return f"its launches differ, so {_more_launches(comparison)}"
-    return f"give it more time (--time-limit {ceil(MORE * comparison.took)})"
+    return f"give it more time (--time-limit {ceil(MORE * comparison.duration)})"
 
 
 def _more_launches(comparison):
@@ -131,16 +127,6 @@ def _times(speedup, comparison):
 
 def _range(speedup):
     return f"{speedup.low:.2f} to {speedup.high:.2f}"
-
-
-def _all_calls(result):
-    """What the slow calls, which the usual call does not show, make of the speed-up."""
-    if not result.slow_calls_of or result.low <= result.mean_speedup <= result.high:
-        return ""
-    return (
-        f", but all calls together are {result.mean_speedup:.2f} times as fast, "
-        f"because now and then {result.slow_calls_of} takes far longer"
-    )
 
 
 def _pays(result):

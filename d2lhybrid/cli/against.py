@@ -2,10 +2,9 @@
 
 from math import exp, log
 
-from ..measure.results import Comparison, Speedup
-from ..measure.statistics import ERROR, interval
+from ..benchmark.results import Comparison, Speedup
+from ..benchmark.statistics import ALPHA, interval, judge
 from ..tables import Column, seconds, text_table
-from ..verdicts import judge
 
 COLUMNS = [Column(""), Column("time then", 9), Column("time now", 9), Column("now : then", 10)]
 COLUMNS += [Column("95 % interval", 16), Column("verdict", 19)]
@@ -22,7 +21,7 @@ def speedups_since(then: Comparison, now: Comparison) -> dict[str, Speedup]:
     """
     found, labels = {}, [label for label in now if label in then]
     for label in labels:
-        old, new = (_log_time(run, label, ERROR / 2 / len(labels)) for run in (then, now))
+        old, new = (_log_time(run, label, ALPHA / 2 / len(labels)) for run in (then, now))
         low, middle, high = old[0] - new[2], old[1] - new[1], old[2] - new[0]
         noise_floor = max(run.noise_floor for run in (then, now))
         verdict = judge(low, high, now.min_effect, noise_floor)

@@ -66,9 +66,8 @@ def add_command(commands):
 
 def run(options):
     """Measure, print and write. Exit status 2 for options that make no sense together."""
+    from ..benchmark.comparison import TooFewLaunches, progress_line
     from ..frameworks.threads import THREADS
-    from ..measure.launch import TooFewLaunches
-    from ..measure.show import progress_line
 
     if options.launches and not options.frameworks:
         options.error("--launches needs --frameworks")

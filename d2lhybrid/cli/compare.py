@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..verdicts import SLOWER
+from ..benchmark.statistics import SLOWER
 from .options import add_files, duration, percent, read, share, size, write
 
 ABOUT = """

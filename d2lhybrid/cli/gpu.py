@@ -15,10 +15,9 @@ import sys
 from pathlib import Path
 from time import perf_counter
 
+from ..benchmark.comparison import progress_line
+from ..benchmark.metadata import describe_machine, load_average
 from ..lesson import muted
-from ..measure.agreement import allowed_for
-from ..measure.measured_on import describe_machine, load_average
-from ..measure.show import progress_line
 from .cuda import DryRun, Gpu
 from .gpu_parts import PARTS, Plan
 
@@ -80,7 +79,7 @@ def settings(gpu, plan, show, name, left_out):
     return {
         "time_limit": plan.time_limit,
         # PyTorch lets a GPU's convolutions round as coarsely as that (TF32)
-        "tolerance": allowed_for("float16"),
+        "tolerance": 0.01,
         "clock": clock,
         "progress": show,
         "on_error": lambda error: left_out.append(about(name, error)),

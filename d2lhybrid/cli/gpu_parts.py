@@ -13,11 +13,11 @@ from time import perf_counter
 
 import torch
 
-from ..measure.candidates import recipe
-from ..measure.comparison import compare
-from ..measure.statistics import interval
-from ..measure.sweeps import sweep
-from ..measure.timing import no_garbage_collection
+from ..benchmark.candidates import recipe
+from ..benchmark.comparison import compare
+from ..benchmark.statistics import interval
+from ..benchmark.sweeps import sweep
+from ..benchmark.timing import no_garbage_collection
 from ..nets import ConvolutionBlock, TransformerBlock, get_net, random_input, without_gradients
 from ..tables import Column, seconds, text_table
 from .options import answers

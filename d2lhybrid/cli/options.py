@@ -8,8 +8,8 @@ from math import isfinite
 from pathlib import Path
 from sys import float_info
 
-from ..measure.results import Comparison
-from ..measure.sweeps import Sweep
+from ..benchmark.results import Comparison
+from ..benchmark.sweeps import Sweep
 
 ANSWERS = ["speedup", "low", "high", "verdict", "median", "price", "break_even"]
 FORMAT = 3  # of the files that --json writes; a new number for what older readers cannot read

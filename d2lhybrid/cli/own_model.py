@@ -10,18 +10,18 @@ from importlib.util import decode_source
 from pathlib import Path
 from statistics import median
 
+from ..benchmark.candidates import own_process
+from ..benchmark.comparison import compare
+from ..benchmark.metadata import available_cores, load_average
+from ..benchmark.results import Comparison
+from ..benchmark.statistics import least_launches
+from ..benchmark.sweeps import Sweep, sweep
+from ..benchmark.timing import CandidateError
 from ..frameworks.threads import AT_ONCE, SOON, WAITING
-from ..measure.candidates import CandidateError, own_process
-from ..measure.comparison import compare
-from ..measure.launch import least_launches
-from ..measure.measured_on import available_cores, load_average
-from ..measure.results import Comparison
-from ..measure.sweeps import Sweep, sweep
 from ..tables import Column, seconds, text_table
 from .advice import CHEAP, advice
 
 LAUNCHES = 9  # the fewest for which the interval leaves out the fastest and the slowest launch
-EXTRA = 27  # more of them where the machine is so busy that the interval is wide
 EXAMPLE = Path(__file__).with_name("example.py")
 RULE = (
     "every `def` at the top level of the file builds one candidate, unless it has parameters or "
@@ -93,12 +93,9 @@ def compare_file(
         programs = {name: own_process(path, name, **program) for name in lines}
     except ValueError as error:
         raise UnusableFile(str(error)) from error
-    least = least_launches(len(programs) - 1)
-    launches = options.launches or max(LAUNCHES, least)
+    launches = options.launches or max(LAUNCHES, least_launches(len(programs) - 1))
     asked = {
         "launches": launches,
-        "min_launches": options.launches or least,
-        "extra_launches": 0 if options.launches or options.time_limit else EXTRA,
         "time_limit": options.time_limit or launches / 2,
         "calls": options.calls,
         "check": not options.no_check,
@@ -163,10 +160,7 @@ def single_calls(comparison: Comparison) -> str:
     rows = []
     for label in comparison:
         timings = [timings[label] for timings in comparison.launches]
-        if timings[0].calls * timings[0].inner_calls == 1:
-            times = sorted(time for one in timings for time in one.block_a + one.block_b)
-        else:
-            times = sorted(time for one in timings for time in one.single)
+        times = sorted(time for one in timings for time in one.single_calls)
         row = [label, seconds(median(times)) if times else ""]
         for share in (0.95, 0.99):
             longer = int(len(times) * (1 - share) + 1e-9)

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from calibration import selftest
-from d2lhybrid.verdicts import FASTER, SLOWER, UNCLEAR
+from d2lhybrid.benchmark.statistics import FASTER, SLOWER, UNCLEAR
 
 
 @pytest.fixture

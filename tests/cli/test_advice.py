@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from measure_helpers import launched, steady
+from benchmark_helpers import launched, steady
 
+from d2lhybrid.benchmark.timing import Timing
 from d2lhybrid.cli.advice import advice
-from d2lhybrid.measure.timing import Timing
 
 FASTER = [1.6, 1.8, 1.9, 2.0, 2.0, 2.0, 2.1, 2.2, 2.5]  # 9 launches: 1.8 to 2.2
 SLOWER = [1 / s for s in FASTER]

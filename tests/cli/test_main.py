@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmark_helpers import Clock
 from matplotlib import pyplot
-from measure_helpers import Clock
 
 from d2lhybrid import Comparison, Sweep, compare
+from d2lhybrid.benchmark.comparison import TooFewLaunches
 from d2lhybrid.cli import ways
 from d2lhybrid.cli.main import main
-from d2lhybrid.measure.launch import TooFewLaunches
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 import pytest
 from notebook_rules import ROOT
 
-from d2lhybrid.measure.timing import Timing
+from d2lhybrid.benchmark.timing import Timing
 from tools.results import FIELDS, RESULTS, summary
 
 FILES = sorted(RESULTS.glob("*.json"))

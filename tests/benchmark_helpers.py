@@ -3,8 +3,8 @@
 import random
 
 from d2lhybrid import Comparison, compare, recipe, sweep
-from d2lhybrid.measure.measured_on import describe_machine
-from d2lhybrid.measure.timing import Timing
+from d2lhybrid.benchmark.metadata import describe_machine
+from d2lhybrid.benchmark.timing import Timing
 
 
 class Clock:
@@ -75,7 +75,7 @@ def steady(seconds, rounds=6, **more):
     """A timing whose every block took so long a call; `more` are fields of Timing."""
     fields = {"calls": 1, "warmup": ()} | more
     if "build" in more:
-        fields["built_in"] = "cold process"
+        fields["build_state"] = "cold process"
     return Timing((seconds,) * rounds, (seconds,) * rounds, **fields)
 
 

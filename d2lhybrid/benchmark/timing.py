@@ -1,6 +1,8 @@
 """Taking times: of building a candidate, of its first calls, and of blocks of calls in rounds.
 
     runners = [Runner(label, net, (x,), device_clock) for label in ("eager", "same")]
+    for runner in runners:
+        runner.warm_up()
     rounds = Rounds(runners, baseline=runners[0])
     rounds.add()  # two blocks of each candidate, all in random order
     timing = rounds.timings()["eager"]
@@ -16,8 +18,7 @@ import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise, repeat
+from itertools import repeat
 from math import ceil, inf
 from random import Random
 from statistics import fmean, median
@@ -25,11 +26,10 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from .. import frameworks
-from .candidates import Recipe, Repeated, blamed_on
-from .measured_on import before_building, how_cold
+from ..workers import format_exception_only
+from .metadata import build_state, kinds_so_far
 
 BLOCK = 0.3e-3  # seconds: 1000 times what the clock needs, far below a scheduler's time slice
-STEPS = 100  # of the clock in a block, at least: then its rounding is below one percent
 SHORT = 3e-6  # seconds: what takes less cannot be timed by a single call
 LONG_CALL = 5e-3  # seconds: beside such a call it costs nothing to fill the caches
 VERY_LONG = 0.1  # seconds: of such calls none is made that can be done without
@@ -37,7 +37,14 @@ MAX_CALLS = 2**16  # in one block: if the clock shows no time after so many, it 
 MANY = 1000  # calls timed one by one: enough for the slowest one in a hundred
 MIN_WARMUP, MAX_WARMUP, LONG_WARMUP = 3, 20, 0.05  # calls, calls, seconds
 LONG_FIRST_CALLS = 1.0  # seconds: the limit where more first calls are asked for
-SETTLED = 1.25  # times a usual call: what takes longer may still have compiled
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A candidate that does many calls in one; `candidates.repeated` makes it."""
+
+    function: Callable
+    calls: int
 
 
 @dataclass(frozen=True)
@@ -49,9 +56,9 @@ class Timing:
     calls: int  # timed together in one block
     warmup: tuple[float, ...]  # the times of the calls before the first round
     build: float | None = None  # what a recipe took to build
-    built_in: str = ""  # whether process and caches were cold then
+    build_state: str = ""  # whether process and caches were cold then
     inner_calls: int = 1  # in one call; each time in `warmup` is for all of them
-    single: tuple[float, ...] = ()  # the times of calls that were timed one by one, if any were
+    single: tuple[float, ...] = ()  # calls timed one by one, if blocks have several; see below
     memory: int | None = None  # the most bytes that the process had, if it was asked
 
     @property
@@ -71,16 +78,9 @@ class Timing:
         return max(0.0, (self.build or 0.0) + sum(time - usual for time in self.warmup))
 
     @property
-    def slowdown(self) -> float:
-        """The usual time by that of the fastest first call, when no other program ran."""
-        fastest = min(self.warmup, default=0.0)
-        return self.usual_time * self.inner_calls / fastest if fastest else 1.0
-
-    @property
-    def calls_to_warm_up(self) -> int:
-        """How many first calls are enough: up to the last that took longer than SETTLED."""
-        settled = SETTLED * self.usual_time * self.inner_calls
-        return max([1, *(i for i, time in enumerate(self.warmup, 1) if time > settled)])
+    def single_calls(self) -> tuple[float, ...]:
+        """The times of calls that were timed one by one: blocks of one call were so anyway."""
+        return self.block_a + self.block_b if self.calls * self.inner_calls == 1 else self.single
 
     def total_time(self, calls: int) -> float:
         """Seconds of building and of so many calls, as they come.
@@ -99,88 +99,96 @@ class Plan(NamedTuple):
     untimed: int
 
 
+class CandidateError(RuntimeError):
+    """The candidate `label` failed.
+
+    `__cause__` is the error that it raised in this process. Of a program `filename` and `line` are
+    the place in its source; the line is 0 where it is not known.
+    """
+
+    def __init__(self, label: str, error: Exception | str, filename: str = "", line: int = 0):
+        what = f"raised {format_exception_only(error)}" if isinstance(error, Exception) else error
+        super().__init__(f"candidate {label!r} {what}")
+        self.label, self.filename, self.line = label, filename, line
+
+
+@contextmanager
+def blamed_on(label):
+    """A block whose errors are the candidate's."""
+    try:
+        yield
+    except Exception as error:
+        raise CandidateError(label, error) from error
+
+
 class Runner:
-    """A candidate, built and warmed up, and the clock that times it.
+    """A candidate in this process, and the clock that times it, a function that returns seconds.
 
-    `build`, `built_in`, `warmup` and `inner_calls` are those of its `Timing`, `fastest` the seconds
-    of the fastest call so far, `results` what the first and the third call returned, or what
-    `keep` makes of it: a later call may change it. The third, as TorchScript compiles in it.
+    `function(*args)` is what is timed; it may be a `Repeated`. Or `build()` returns it, and
+    building is timed, too. `warm_up` must come first; then `build`, `build_state`, `warmup` and
+    `inner_calls` are those of its `Timing`, `fastest` the seconds of the fastest call so far,
+    `results` what the first and the third call returned, or what `keep` makes of it: a later call
+    may change it. The third, as TorchScript compiles in it.
 
-    `first_calls` asks for at least so many calls of warming up, in case there is time for them;
-    `exactly` for so many, no more. `inputs` returns the arguments of one call, in place of `args`.
+    `processes.ProgramRunner` has the same interface, for a candidate in a process of its own.
     """
 
     single, memory = (), None  # a program's process is asked for them
+    machine = None  # of a program's process: what `describe_machine` says there
+    worker = loading = None  # a program's process, and the request that loads it
     waking = 0.0  # seconds until calls are as fast as ever again after a pause; here is none
 
-    def __init__(
-        self,
-        label: str,
-        candidate: Callable | Recipe | Repeated,
-        args: tuple,
-        clock: Callable[[], float],
-        first_calls: int = 0,
-        exactly: int | None = None,
-        keep: Callable[[Any], Any] = lambda result: result,
-        inputs: Callable[[], tuple] | None = None,
-    ):
-        self.label, self.args, self.clock, self._inputs = label, args, clock, inputs
-        built, self.build, before = self._built(candidate)
-        many = isinstance(built, Repeated)
-        self.function, self.inner_calls = (built.function, built.calls) if many else (built, 1)
-        self.warmup, self.results = self._warmed_up(first_calls, exactly, keep)
+    def __init__(self, label, function, args, clock, build=None, keep=lambda result: result):
+        self.label, self.function, self.args, self.clock = label, function, args, clock
+        self.build, self.build_state, self._build, self._keep = None, "", build, keep
+
+    def load(self) -> None:
+        """Here is nothing to wait for."""
+
+    def warm_up(self, first_calls: int = 0) -> None:
+        """Build the candidate, if that is asked for, and make its first calls.
+
+        They are at least so many as `first_calls`, in case there is time for them. CandidateError
+        if it fails, TypeError if what is built cannot be called.
+        """
+        before, start = self._build and kinds_so_far(), self.clock()
+        if self._build:
+            with blamed_on(self.label):
+                self.function = self._build()
+            self.build = self.clock() - start
+        self.inner_calls = 1
+        if isinstance(self.function, Repeated):
+            self.function, self.inner_calls = self.function.function, self.function.calls
+        if not callable(self.function):
+            text = f"the recipe of {self.label!r} built {self.function!r}, which is not callable"
+            raise TypeError(text)
+        self.warmup, self.results = self._warmed_up(first_calls)
         self.fastest = min(self.warmup)
-        # only now: torch.compile compiles in the first calls
-        self.built_in = how_cold(self.function, before) if before else ""
+        if before:  # only now: torch.compile compiles in the first calls
+            self.build_state = build_state(self.function, *before)
 
-    def _built(self, candidate):
-        """What is called; for a recipe also the seconds of building, and what was there before."""
-        if not isinstance(candidate, Recipe):
-            return candidate, None, None
-        before = before_building()
-        start = self.clock()
-        with blamed_on(self.label):
-            built = candidate.build()
-        took = self.clock() - start
-        if not (callable(built) or isinstance(built, Repeated)):
-            raise TypeError(f"the recipe of {self.label!r} built {built!r}, which is not callable")
-        return built, took, before
-
-    def _warmed_up(self, first_calls, exactly, keep):
+    def _warmed_up(self, first_calls):
         """Call until the calls are alike: TorchScript watches two, and compiles in the third.
 
         Returns the seconds of these calls, and the results that are kept.
         """
-        times, kept, took = [], [], 0.0
-        limits = [(exactly or MIN_WARMUP, inf)]  # calls and seconds
-        if not exactly:
-            limits += [(MAX_WARMUP, LONG_WARMUP), (first_calls, LONG_FIRST_CALLS)]
-
-        def is_one_more_due():
-            return any(len(times) < calls and took < seconds for calls, seconds in limits)
-
-        while is_one_more_due():
+        times, kept, elapsed = [], [], 0.0
+        limits = [(MIN_WARMUP, inf), (MAX_WARMUP, LONG_WARMUP), (first_calls, LONG_FIRST_CALLS)]
+        while any(len(times) < calls and elapsed < seconds for calls, seconds in limits):
             time, result = self._one_call()
             times.append(time)
-            took += time
+            elapsed += time
             if len(times) in (1, MIN_WARMUP):
-                kept.append(keep(result))
+                kept.append(self._keep(result))
             del result  # two are kept, and no more
         return tuple(times), kept
 
     def _one_call(self):
         """Its seconds, and what it returned."""
         with blamed_on(self.label):
-            (args,) = self._args_of(1)
             start = self.clock()
-            result = self.function(*args)
+            result = self.function(*self.args)
             return self.clock() - start, result
-
-    def number_format(self) -> str:
-        """The coarsest format in which a call computes, such as 'bfloat16'; '' if not known."""
-        with blamed_on(self.label):
-            (args,) = self._args_of(1)
-            return frameworks.number_format(lambda: self.function(*args))
 
     def try_once(self) -> float:
         """One more call, to learn how fast a call can be; returns `fastest`."""
@@ -189,11 +197,9 @@ class Runner:
 
     def fitting_calls(self) -> int:
         """How many calls take as long as a block should."""
-        block = block_length()
-        short = max(SHORT, block / STEPS)
-        calls = max(1, round(block / max(self.fastest, short)))
-        while calls >= block / short:  # so short a call cannot be timed alone
-            if min(self._block(calls, untimed=1) for _ in range(3)) >= block / 2:
+        calls = max(1, round(BLOCK / max(self.fastest, SHORT)))
+        while calls >= BLOCK / SHORT:  # so short a call cannot be timed alone
+            if min(self._block(calls, untimed=1) for _ in range(3)) >= BLOCK / 2:
                 break
             if calls * 2 > MAX_CALLS:
                 raise self._below_the_clock(calls)
@@ -206,10 +212,10 @@ class Runner:
         One such call brings the function's own data into the caches. Without it, a block that
         follows a block of the same function would seem faster. A long call does not need it.
         """
-        took = self._block(calls, untimed)
-        if took <= 0:
+        duration = self._block(calls, untimed)
+        if duration <= 0:
             raise self._below_the_clock(calls)
-        return took / calls / self.inner_calls
+        return duration / calls / self.inner_calls
 
     def single_calls(self, seconds: float) -> list[float]:
         """The times of calls, each timed by itself, in so many seconds; MANY at most."""
@@ -221,17 +227,12 @@ class Runner:
     def _block(self, calls, untimed):
         function, clock = self.function, self.clock
         with blamed_on(self.label):
-            first, then = self._args_of(untimed), self._args_of(calls)
-            for args in first:
+            for args in repeat(self.args, untimed):
                 function(*args)
             start = clock()
-            for args in then:
+            for args in repeat(self.args, calls):
                 function(*args)
             return clock() - start
-
-    def _args_of(self, calls):
-        """The arguments of each of so many calls; if they are to be new ones, they are made now."""
-        return [self._inputs() for _ in range(calls)] if self._inputs else repeat(self.args, calls)
 
     def _below_the_clock(self, calls):
         return ValueError(f"the clock sees too little time pass in {calls} calls of {self.label!r}")
@@ -269,9 +270,9 @@ class Rounds:
         whole, found = len(self), {}  # a round that was interrupted does not count
         for runner, blocks in self._blocks.items():
             a, b = (tuple(times[:whole]) for times in blocks)
-            before = runner.warmup, runner.build, runner.built_in, runner.inner_calls
-            after = tuple(runner.single), runner.memory
-            found[runner.label] = Timing(a, b, self.plans[runner].calls, *before, *after)
+            warmup = runner.warmup, runner.build, runner.build_state, runner.inner_calls
+            single = tuple(runner.single), runner.memory
+            found[runner.label] = Timing(a, b, self.plans[runner].calls, *warmup, *single)
         return found
 
 
@@ -299,24 +300,6 @@ def fit_blocks(runners: list[Runner], baseline: Runner) -> dict[Runner, Plan]:
         )
         for runner, own in calls.items()
     }
-
-
-@cache
-def block_length() -> float:
-    """Seconds that a block should take: BLOCK, if the clock is fine enough for that.
-
-    In a browser it moves in steps of 0.1 or 1 ms, so that no page can spy on others.
-    """
-    return max(BLOCK, STEPS * smallest_step(perf_counter))
-
-
-def smallest_step(clock: Callable[[], float]) -> float:
-    """The shortest time by which a clock was seen to move, in seconds."""
-    seen = [clock()]
-    while len(seen) < 20:
-        if (now := clock()) > seen[-1]:
-            seen.append(now)
-    return min(later - before for before, later in pairwise(seen))
 
 
 def device_clock() -> float:

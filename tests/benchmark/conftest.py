@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from measure_helpers import Clock
+from benchmark_helpers import Clock
 
 
 @pytest.fixture

@@ -5,13 +5,16 @@ import os
 import platform
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from time import sleep
 from typing import Any
 
 from .. import __version__, frameworks
 from ..frameworks.threads import WAITING
+
+# The most seconds that any comparison measures. A check of notebooks sets it: nobody looks at the
+# figures that it measures.
+TIME_LIMIT = "D2LHYBRID_TIME_LIMIT"
 
 
 def describe_machine(*args: Any) -> dict[str, Any]:
@@ -31,19 +34,20 @@ def describe_machine(*args: Any) -> dict[str, Any]:
         "cores": available_cores(),
         "threads": state.get("threads"),
         "waiting": " ".join(f"{k}={os.environ[k]}" for k in WAITING if k in os.environ) or None,
+        "time_limit": os.environ.get(TIME_LIMIT),
         "device": ", ".join(map(frameworks.name_of, devices)) or "cpu",
         "gradients": state.get("gradients"),
         "versions": versions | frameworks.versions(),
     }
 
 
-def together(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
+def merge_metadata(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
     """What several processes on one machine say of it, as one dict: `2.13.0 and 2.11.0`."""
     found = {}
     for name in dict.fromkeys(name for each in descriptions for name in each):
         values = [each[name] for each in descriptions if each.get(name) is not None]
         if name == "versions":
-            found[name] = together(values)
+            found[name] = merge_metadata(values)
         else:
             values = list(dict.fromkeys(values))
             is_one = len(values) == 1 or name == "date"
@@ -56,7 +60,6 @@ def load_average() -> float | None:
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
-@lru_cache(maxsize=1)  # a load average stays the same for seconds: many short comparisons wait once
 def is_busy(load: float | None) -> bool:
     """Whether other programs keep the cores busy. `load` is the load average.
 
@@ -93,7 +96,7 @@ def peak_memory() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
 
 
-def lines_about(machine: dict[str, Any]) -> list[str]:
+def format_metadata(machine: dict[str, Any]) -> list[str]:
     """Two lines for a reader: the machine and the date; the state and the versions."""
     here = [machine["processor"]]
     for thing in ("core", "thread"):
@@ -122,27 +125,18 @@ def available_cores() -> int:
 
 
 def _cgroup_cpu_quotas(root=Path("/sys/fs/cgroup"), own=Path("/proc/self/cgroup")):
-    """Each CPU quota of this process's cgroups (v1 or v2), in cores: 1.5 is 150 ms in each 100 ms.
+    """Each CPU quota of this process's cgroups (v2), in cores: 1.5 is 150 ms in each 100 ms.
 
     Python's `os.cpu_count` doesn't ask, see github.com/python/cpython/issues/80235.
     """
-    folders = {root, root / "cpu"}  # in a container, its own group is usually mounted here
+    folders = {root}  # in a container, its own group is usually mounted here
     with suppress(OSError):
-        for line in own.read_text(encoding="ascii").splitlines():
-            _, names, group = line.split(":", 2)
-            if not names or "cpu" in names.split(","):
-                base = root / ("cpu" if names else "")
-                folder = base / group.lstrip("/")
-                folders |= {folder, *(up for up in folder.parents if up.is_relative_to(base))}
+        group = own.read_text(encoding="ascii").strip().rpartition("::/")[2]
+        folders |= {up for up in (root / group / "_").parents if up.is_relative_to(root)}
     for folder in folders:
-        with suppress(OSError, ValueError):
-            if (folder / "cpu.max").exists():  # version 2
-                quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
-            else:
-                quota = (folder / "cpu.cfs_quota_us").read_text(encoding="ascii")
-                period = (folder / "cpu.cfs_period_us").read_text(encoding="ascii")
-            if int(quota) > 0:  # "max" and -1 are no limit
-                yield int(quota) / int(period)
+        with suppress(OSError, ValueError):  # "max" is no limit
+            quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
+            yield int(quota) / int(period)
 
 
 def _processor():
@@ -158,19 +152,22 @@ def _processor():
 _built = set()  # the kinds of all that was built in this process
 
 
-def before_building() -> tuple[set, tuple[int, int, int]]:
-    """For `how_cold`: the kinds of what was built, and the types of all objects; `compilations`."""
+def kinds_so_far() -> tuple[set, tuple[int, int, int]]:
+    """For `build_state`, before building: the kinds of what was built or is there; compilations.
+
+    The types of all objects tell what was compiled before `compare` came: in notebook 06 that is
+    what makes the process warm.
+    """
     return _built | {type(thing) for thing in gc.get_objects()}, frameworks.compilations()
 
 
-def how_cold(built: Any, before: tuple[set, tuple[int, int, int]]) -> str:
+def build_state(built: Any, kinds: set, compilations: tuple[int, int, int]) -> str:
     """Whether this was the first build of its kind, which takes longest, and what a cache gave.
 
     In words: 'cold process, warm cache'. Two things are of a kind if they have the same type; or,
     if they are functions, whose type says nothing, the same source; or if torch.compile had a hand
     in both.
     """
-    kinds, compilations = before
     counts = zip(frameworks.compilations(), compilations, strict=True)
     graphs, hits, misses = (now - then for now, then in counts)
     kind = "a compiled graph" if graphs else getattr(built, "__code__", type(built))

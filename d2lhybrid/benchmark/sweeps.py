@@ -11,12 +11,12 @@ from math import exp, log
 from typing import Any
 
 from ..tables import Column, seconds
-from ..verdicts import FASTER, SLOWER
-from .candidates import Program, Recipe, Repeated
-from .comparison import compare
-from .processes import ProgramRunner
-from .results import Answers, Comparison
-from .show import progress_line, ratio
+from .candidates import Recipe
+from .comparison import compare, progress_line
+from .processes import Program, ProgramRunner
+from .results import Answers, Comparison, pictures, ratio
+from .statistics import FASTER, SLOWER
+from .timing import Repeated
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,10 @@ class Crossing:
         """Where, in three digits and without an exponent: '22.6' or '1960'."""
         return f"{float(f'{self.at:.3g}'):.15g}"
 
+    def __str__(self):
+        between = f"(between {self.below} and {self.above})"
+        return f"{self.label} {self.verdict} from about {self.about} {between}"
+
 
 @dataclass(frozen=True, repr=False)
 class Sweep(Answers):
@@ -47,18 +51,14 @@ class Sweep(Answers):
     complete: bool = True  # False where it was interrupted
 
     @property
-    def _first(self):
-        return next(iter(self.values()))
-
-    @property
     def baseline(self) -> str:
         """The label that the others are compared with."""
-        return self._first.baseline
+        return next(iter(self.values())).baseline
 
     @property
     def labels(self) -> list[str]:
         """The candidates without the baseline, and without those that failed at some size."""
-        others = [label for label in self._first if label != self.baseline]
+        others = [label for label in next(iter(self.values())) if label != self.baseline]
         return [label for label in others if all(label in at_size for at_size in self.values())]
 
     def crossings(self) -> list[Crossing]:
@@ -92,34 +92,23 @@ class Sweep(Answers):
             yield cells
 
     def _notes(self):
-        crossings = [
-            f"{c.label} {c.verdict} from about {c.about} (between {c.below} and {c.above})"
-            for c in self.crossings()
-        ]
-        found = f"crossings: {'; '.join(crossings) or 'none'}"
+        found = "; ".join(map(str, self.crossings())) or "none"
         return [
             "first the baseline's time a call, then speed-ups; ~ not clearly faster or slower",
-            found if self.complete else f"{found}; interrupted",
+            f"crossings: {found}" + "; interrupted" * (not self.complete),
             *self.measured_on().splitlines(),
         ]
 
-    @property
-    def machine(self) -> dict[str, Any]:
-        """Where the first size was measured, as `describe_machine` returns it."""
-        return self._first.machine
-
     def measured_on(self) -> str:
-        """Where, when and with what it was measured, in two lines."""
-        return self._first.measured_on()
+        """Where, when and with what the first size was measured, in two lines."""
+        return next(iter(self.values())).measured_on()
 
     def plot(self):
         """Draw speed-up over size, a line and a band for each; returns matplotlib Axes."""
-        from ..plot.speedups import plot_speedups_by_size
-
         sizes = sorted(self)
         speedups = {label: [self[n][label].drawn for n in sizes] for label in self.labels}
         crossings = [(c.label, c.at, c.about) for c in self.crossings()]
-        return plot_speedups_by_size(sizes, speedups, self.baseline, crossings)
+        return pictures().plot_speedups_by_size(sizes, speedups, self.baseline, crossings)
 
     def to_dict(self) -> dict[str, Any]:
         """All that was measured, of types that JSON has."""
@@ -154,20 +143,18 @@ def sweep(
         sizes: Numbers above 0.
 
     Raises:
-        ValueError: for sizes that are not numbers above 0.
         TypeError, ValueError, CandidateError: as `compare`.
     """
-    sizes = [n.item() if hasattr(n, "item") else n for n in sizes]  # JSON takes only Python's own
-    sizes = list(dict.fromkeys(sizes))
-    if not sizes or not all(isinstance(n, (int, float)) and n > 0 for n in sizes):
-        raise ValueError(f"sizes must be one or more numbers above 0, not {sizes!r}")
+    # JSON takes only Python's own numbers.
+    sizes = list(dict.fromkeys(n.item() if hasattr(n, "item") else n for n in sizes))
     show = progress_line(progress)
     done = {}
     try:
         for i, n in enumerate(sizes):
             args = make_args(n)
             args = args if isinstance(args, tuple) else (args,)
-            show_here = partial(_show_prefixed, f"size {n}, {i + 1} of {len(sizes)}: ", show)
+            prefix = f"size {n}, {i + 1} of {len(sizes)}: "
+            show_here = partial(lambda prefix, text: show(text and prefix + text), prefix)
             done[n] = compare(candidates, *args, progress=show_here, **options)
             if not done[n].complete:
                 break
@@ -178,10 +165,6 @@ def sweep(
     finally:
         show("")
     return Sweep(done, complete=len(done) == len(sizes) and done[n].complete)
-
-
-def _show_prefixed(prefix, show, text):
-    show(text and prefix + text)
 
 
 def _last_zero(points):

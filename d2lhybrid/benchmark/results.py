@@ -1,5 +1,8 @@
 """What follows from measured times: a `Result` for each candidate, together a `Comparison`.
 
+A `Comparison` shows itself as tables in text, one above the other with lines of 88 characters at
+most, and as one wide table.
+
 The times of a round are compared with each other, and the rounds give an interval. Of several
 launches each gives one speed-up, and these give the interval. So it covers what differs between two
 processes: where their data lie in memory, and what a compiler found out by trial.
@@ -8,16 +11,31 @@ processes: where their data lie in memory, and what a compiler found out by tria
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from importlib import import_module
+from itertools import chain
 from math import ceil, exp, inf, isfinite, log
 from statistics import median, mode, stdev
+from types import ModuleType
 from typing import Any
 
-from ..tables import Table
-from ..verdicts import FASTER, judge
-from . import show
-from .measured_on import lines_about
-from .statistics import ERROR, effective_size, has_slow_calls, interval
+from ..tables import Column, Table, seconds, text_table
+from .metadata import TIME_LIMIT, format_metadata
+from .statistics import (
+    ALPHA,
+    FASTER,
+    SLOWER,
+    UNCLEAR,
+    effective_sample_size,
+    interval,
+    judge,
+    log_speedups,
+)
 from .timing import Timing
+
+LABEL, INTERVAL = Column(""), Column("95 % interval", 16)
+RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
+SPEEDS = [Column("time a call"), *RATIO]
+BUILD_COSTS = [Column("price", 9), Column("pays after", 13)]
 
 
 @dataclass(frozen=True)
@@ -54,17 +72,14 @@ class Result(Speedup):
     label: str
     median: float  # one call
     independent_rounds: int  # so many (or launches) say as much as those that were measured
-    mean_speedup: float  # by the mean of all calls; `speedup` compares the usual call
-    slow_calls_of: str  # the label of the one some of whose calls take far longer; '' if none
     # Half the 95 % interval of one launch's log speed-up, the median over launches; 0.01 is 1 %.
     scatter_within: float | None
     scatter_between: float | None  # two standard deviations of the launches' log speed-ups
-    slowdown: float  # the usual time by that of the fastest first call, which was made alone
     price: float | None  # building, and what the first calls cost more than a later one
     break_even: int | None  # after so many calls the price is paid; None for never
     break_even_low: int | None  # its 95 % interval, from several launches; None for never
     break_even_high: int | None
-    built_in: str  # such as 'cold process, warm cache'; '' if it was not built
+    built_in: str  # its build state, such as 'cold process, warm cache'; '' if it was not built
     total: Total | None  # where `compare` was told the number of calls
 
 
@@ -72,10 +87,7 @@ class Answers(Table, Mapping):
     """A table that also maps to the answers in it; a subclass has them as a dict, `answers`."""
 
     def __getitem__(self, key):
-        try:
-            return self.answers[key]
-        except KeyError:
-            raise KeyError(f"{key!r} is not one of {quoted(self.answers)}") from None
+        return self.answers[key]
 
     def __iter__(self) -> Iterator:
         return iter(self.answers)
@@ -95,12 +107,10 @@ class Comparison(Answers):
     baseline: str
     launches: tuple[dict[str, Timing], ...]  # what was measured in each, by label
     min_effect: float
-    took: float  # seconds of measuring
+    duration: float  # seconds of measuring
     complete: bool  # False where it was interrupted
     machine: dict[str, Any]  # as `describe_machine` returns it
     calls: int | None = None  # how often the candidates are to be called
-
-    _columns, _rows, _text, _notes = show.columns, show.rows, show.text, show.notes
 
     @property
     def timings(self) -> dict[str, Timing]:
@@ -121,18 +131,18 @@ class Comparison(Answers):
         return exp(max(-low, high)) - 1
 
     @property
-    def grey_zone(self) -> float:
+    def equivalence_margin(self) -> float:
         """The ratio that a verdict must exceed: the smallest effect, on top of the noise floor."""
         return (1 + self.min_effect) * (1 + self.noise_floor)
 
     @property
-    def error(self) -> float:
+    def alpha(self) -> float:
         """How often the interval of one candidate may miss the truth.
 
         It is so small that the intervals of all candidates hold together 95 times in 100
         (Bonferroni's inequality).
         """
-        return ERROR / (len(self.timings) - 1)
+        return ALPHA / (len(self.timings) - 1)
 
     @cached_property
     def answers(self) -> dict[str, Result]:
@@ -147,9 +157,7 @@ class Comparison(Answers):
         """
         labels = list(dict.fromkeys(labels))
         if len(labels) < 2:
-            raise ValueError(f"among needs at least two labels, got {quoted(labels)}")
-        for label in labels:
-            self[label]
+            raise ValueError(f"among needs at least two labels, got {labels}")
         launches = tuple({label: timings[label] for label in labels} for timings in self.launches)
         return replace(self, baseline=labels[0], launches=launches)
 
@@ -162,13 +170,7 @@ class Comparison(Answers):
         rounds = [log_speedups(own, base) for own, base in zip(owns, bases, strict=True)]
         values = _independent(rounds)
         speedup = self._judged(values, self.noise_floor)
-        mean_speedup = median(b.mean_time for b in bases) / median(o.mean_time for o in owns)
-        slow_calls_of, pays = "", [None] * 3
-        if not speedup.low / self.grey_zone <= mean_speedup <= speedup.high * self.grey_zone:
-            if has_slow_calls(owns, bases):
-                slow_calls_of = label
-            elif has_slow_calls(bases, owns):
-                slow_calls_of = self.baseline
+        pays = [None] * 3
         each = self._each_launch(label)
         is_built = owns[0].build is not None
         if is_built and speedup.verdict == FASTER:
@@ -177,22 +179,19 @@ class Comparison(Answers):
             **vars(speedup),
             label=label,
             median=median(own.usual_time for own in owns),
-            independent_rounds=effective_size(values),
-            mean_speedup=mean_speedup,
-            slow_calls_of=slow_calls_of,
+            independent_rounds=effective_sample_size(values),
             scatter_within=median((high - low) / 2 for low, _, high in each) if each else None,
             scatter_between=2 * stdev(values) if each else None,  # 95 % of a bell curve
-            slowdown=median(own.slowdown for own in owns),
             price=median(own.price for own in owns) if is_built else None,
             break_even_low=pays[0],
             break_even=pays[1],
             break_even_high=pays[2],
-            built_in=mode(own.built_in for own in owns),
+            built_in=mode(own.build_state for own in owns),
             total=self._total(owns, bases),
         )
 
     def _judged(self, values, noise_floor):
-        low, middle, high = interval(values, self.error)
+        low, middle, high = interval(values, self.alpha)
         verdict = judge(low, high, self.min_effect, noise_floor)
         return Speedup(exp(middle), exp(low), exp(high), verdict)
 
@@ -200,7 +199,7 @@ class Comparison(Answers):
         """The interval of the log speed-up of each launch, if there are several."""
         pairs = list(zip(self._of(label), self._of(self.baseline), strict=True))
         several = pairs if len(pairs) > 1 else []
-        return [interval(log_speedups(own, base), self.error) for own, base in several]
+        return [interval(log_speedups(own, base), self.alpha) for own, base in several]
 
     def _break_even(self, owns, speedups):
         """After how many calls the price is paid: low, middle, high; None for never."""
@@ -208,7 +207,7 @@ class Comparison(Answers):
         for own, speedup in zip(owns, speedups, strict=True):
             saved = own.usual_time * (exp(speedup) - 1)
             found.append(own.price / saved if saved > 0 else inf)
-        ends = interval(found, self.error)
+        ends = interval(found, self.alpha)
         return [ceil(calls) if isfinite(calls) else None for calls in ends]
 
     def _total(self, owns, bases):
@@ -220,19 +219,18 @@ class Comparison(Answers):
 
     def measured_on(self) -> str:
         """Where, when and with what it was measured, in two lines."""
-        return "\n".join(lines_about(self.machine))
+        return "\n".join(format_metadata(self.machine))
 
     def plot(self):
         """Draw speed-ups with their intervals, of several launches too; returns matplotlib Axes."""
-        from ..plot.speedups import plot_speedups
-
         speedups = {r.label: r.drawn for r in self.values() if r.label != self.baseline}
         launches = {
             label: [(exp(middle), exp(low), exp(high)) for low, middle, high in each]
             for label in speedups
             if (each := self._each_launch(label))
         }
-        return plot_speedups(speedups, self.baseline, self.grey_zone, launches)
+        margin = self.equivalence_margin
+        return pictures().plot_speedups(speedups, self.baseline, margin, launches)
 
     def to_dict(self) -> dict[str, Any]:
         """All that was measured, of types that JSON has."""
@@ -242,17 +240,123 @@ class Comparison(Answers):
     def from_dict(cls, data: dict[str, Any]) -> "Comparison":
         """The comparison that `to_dict` wrote, perhaps through JSON."""
         launches = [{k: _timing_from(t) for k, t in one.items()} for one in data["launches"]]
-        return cls(**(data | {"launches": tuple(launches)}))
+        return cls(**(_renamed(data) | {"launches": tuple(launches)}))
+
+    # How it is shown ------------------------------------------------------------------------
+
+    def _tables(self, wide):
+        """For each table in text, or part of the wide one: columns, and cells by label."""
+        yield (
+            SPEEDS,
+            {r.label: [seconds(r.median), *self._ratio_cells(r, r)] for r in self.values()},
+        )
+        if self._built():
+            columns = BUILD_COSTS if len(self.launches) == 1 else [*BUILD_COSTS, INTERVAL]
+            costs = {r.label: self._cost_cells(r)[: len(columns)] for r in self._built()}
+            if not wide:
+                costs = {label: [_where_built(self[label]), *costs[label]] for label in costs}
+                columns = [Column("built", max(len(row[0]) for row in costs.values())), *columns]
+            yield columns, costs
+        if self.calls:
+            totals = {
+                r.label: [seconds(r.total.time), *self._ratio_cells(r, r.total)]
+                for r in self.values()
+            }
+            yield [Column(f"{self.calls} calls", 11), *RATIO], totals
+
+    def _text(self):
+        tables = [
+            text_table([LABEL, *columns], [[label, *row] for label, row in cells.items()])
+            for columns, cells in self._tables(wide=False)
+        ]
+        return ["\n\n".join(tables) + "\n" * (len(tables) > 1), *self._summary()]
+
+    def _columns(self):
+        return [LABEL, *chain(*(columns for columns, _ in self._tables(wide=True)))]
+
+    def _rows(self):
+        for label in self:
+            parts = self._tables(wide=True)
+            cells = (cells.get(label, [""] * len(columns)) for columns, cells in parts)
+            yield [label, *chain(*cells)]
+
+    def _notes(self):
+        built = [f"{r.label} {_where_built(r)}" for r in self._built() if r.built_in]
+        return self._summary([f"built: {'; '.join(built)}"] if built else [])
+
+    def _built(self):
+        """What had to be built, and so has a build cost."""
+        return [result for result in self.values() if result.price is not None]
+
+    def _ratio_cells(self, r, speedup):
+        if r.label == self.baseline:
+            return ["", "", "baseline"]
+        if not speedup.is_known:
+            return ["?", "not known", speedup.verdict]
+        ends = f"{ratio(speedup.low)} to {ratio(speedup.high)}"
+        return [ratio(speedup.speedup), ends, speedup.verdict]
+
+    def _cost_cells(self, r):
+        if r.label == self.baseline:
+            return [seconds(r.price), "baseline", ""]
+        if r.break_even is None:
+            return [seconds(r.price), "never" if r.verdict == SLOWER else "no clear gain", ""]
+        ends = (r.break_even_low, r.break_even_high)
+        low, high = ("never" if end is None else end for end in ends)
+        calls = f"{r.break_even} call{'s' * (r.break_even != 1)}"
+        return [seconds(r.price), calls, f"{low} to {high}"]
+
+    def _summary(self, built=()):
+        """The lines below the tables: how fine the measuring was, notes, and where it was made."""
+        floor = f"{self.noise_floor:.1%}" if isfinite(self.noise_floor) else "not known"
+        launches = f"{len(self.launches)} launches, " if len(self.launches) > 1 else ""
+        line = f"noise floor {floor}, {launches}{self.rounds} rounds in {self.duration:.2f} s"
+        others = [r for r in self.values() if r.label != self.baseline]
+        unsure = [r.label for r in others if r.verdict == UNCLEAR]
+        if not self.complete:
+            line += ", interrupted"
+        elif unsure:
+            line += f"; still open: {', '.join(unsure)}"
+        notes = [f"note: {note}" for note in self._remarks()]
+        return [line, *notes, *built, *self.measured_on().splitlines()]
+
+    def _remarks(self):
+        """What must be known of the machine and of single candidates."""
+        for r in self._built():
+            first = self.timings[r.label]
+            if "cold cache" in first.build_state and first.build_state != r.built_in:
+                yield f"the first {r.label} on this machine had the price {seconds(first.price)}"
+        if limit := self.machine.get("time_limit"):
+            yield f"{TIME_LIMIT}={limit} limits the seconds of measuring"
+        if self.machine.get("is_busy"):
+            yield f"the machine was busy when this began: load {self.machine['load'][0]:.1f}"
+        worst = min(self.values(), key=lambda r: r.independent_rounds)
+        if len(self.launches) == 1 and worst.independent_rounds < self.rounds:
+            rounds = f"for {worst.label} the {self.rounds} rounds are worth"
+            yield f"speeds change slowly: {rounds} {worst.independent_rounds}"
+        for r in self.values():
+            if r.label != self.baseline and r.scatter_within is not None:
+                within = f" by {r.scatter_within:.1%} within a launch, and"
+                within *= isfinite(r.scatter_within)
+                yield f"{r.label} scatters{within} by {r.scatter_between:.1%} between launches"
 
 
-def log_speedups(own: Timing, base: Timing) -> list[float]:
-    """For each round the logarithm of the baseline's time divided by the candidate's.
+def _where_built(r):
+    """Whether process and caches were cold, in words; '' if it was not built."""
+    return f"in a {r.built_in}" if r.built_in else ""
 
-    It takes the geometric mean of the two times of each, so that twice as fast and twice as slow
-    are equally far from 0.
+
+def ratio(number: float) -> str:
+    """A speed-up in three decimals, or where these are 0 in three digits."""
+    return f"{number:.3f}" if number >= 0.001 else f"{number:.3g}"
+
+
+def pictures() -> ModuleType:
+    """The module of the package that draws speed-ups.
+
+    By name, when a picture is asked for: measuring needs nothing of it, nor matplotlib.
     """
-    rounds = zip(base.block_a, base.block_b, own.block_a, own.block_b, strict=True)
-    return [log(a / c * b / d) / 2 for a, b, c, d in rounds]
+    return import_module("d2lhybrid.plot.speedups")
 
 
 def _independent(rounds):
@@ -260,10 +364,12 @@ def _independent(rounds):
     return rounds[0] if len(rounds) == 1 else [median(values) for values in rounds]
 
 
+RENAMED = {"took": "duration", "built_in": "build_state"}  # since older files were written
+
+
+def _renamed(data):
+    return {RENAMED.get(name, name): value for name, value in data.items()}
+
+
 def _timing_from(data):
-    return Timing(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
-
-
-def quoted(labels: Iterable[str]) -> str:
-    """Labels as an error message names them."""
-    return ", ".join(map(repr, labels)) or "none"
+    return Timing(**{k: tuple(v) if isinstance(v, list) else v for k, v in _renamed(data).items()})

@@ -4,7 +4,7 @@ import io
 import re
 import sys
 
-from measure_helpers import crossing_sweep
+from benchmark_helpers import crossing_sweep
 
 from d2lhybrid import compare
 
