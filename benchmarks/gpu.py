@@ -28,8 +28,8 @@ import torch
 from torch import nn
 
 from d2lhybrid import compare, get_net, recipe
-from d2lhybrid.measure.candidates import CandidateError
-from d2lhybrid.measure.statistics import interval
+from d2lhybrid.benchmark.statistics import interval
+from d2lhybrid.benchmark.timing import CandidateError
 from d2lhybrid.tables import seconds
 
 from .results import ways

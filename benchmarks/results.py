@@ -10,7 +10,7 @@ import sys
 from math import isfinite
 from pathlib import Path
 
-from d2lhybrid.measure.results import Comparison
+from d2lhybrid.benchmark.results import Comparison
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 FIELDS = ["speedup", "low", "high", "verdict", "median", "price", "break_even"]

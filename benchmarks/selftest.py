@@ -18,10 +18,10 @@ from statistics import median
 from time import perf_counter
 from timeit import timeit
 
-from d2lhybrid.measure.candidates import own_process
-from d2lhybrid.measure.comparison import compare
+from d2lhybrid.benchmark.candidates import own_process
+from d2lhybrid.benchmark.comparison import compare
+from d2lhybrid.benchmark.statistics import EQUAL, SLOWER, UNCLEAR
 from d2lhybrid.tables import Column, text_table
-from d2lhybrid.verdicts import EQUAL, SLOWER, UNCLEAR
 
 TITLES = "runs right open wrong above_1 speed-up timeit off_by at_most longest"
 COLUMNS = [Column("", 26), Column("load", 5)]

@@ -17,11 +17,11 @@ from random import Random
 from statistics import NormalDist, fmean
 from unittest.mock import patch
 
-from d2lhybrid.measure import timing
-from d2lhybrid.measure.comparison import MIN_EFFECT, compare
-from d2lhybrid.measure.results import Result
+from d2lhybrid.benchmark import timing
+from d2lhybrid.benchmark.comparison import MIN_EFFECT, compare
+from d2lhybrid.benchmark.results import Result
+from d2lhybrid.benchmark.statistics import EQUAL, FASTER, UNCLEAR
 from d2lhybrid.tables import Column, text_table
-from d2lhybrid.verdicts import EQUAL, FASTER, UNCLEAR
 
 CALL = 100e-6  # seconds that a call of the baseline takes without noise
 LIMIT = 1.0  # simulated seconds of each comparison

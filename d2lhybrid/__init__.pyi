@@ -1,5 +1,33 @@
 """The public names: the only list of them. `__init__.py` loads each at its first use."""
 
+from .benchmark.agreement import (
+    difference as difference,
+)
+from .benchmark.candidates import (
+    CandidateError as CandidateError,
+    own_process as own_process,
+    recipe as recipe,
+    repeated as repeated,
+)
+from .benchmark.comparison import (
+    compare as compare,
+)
+from .benchmark.metadata import (
+    available_cores as available_cores,
+)
+from .benchmark.processes import (
+    started as started,
+)
+from .benchmark.results import (
+    Comparison as Comparison,
+)
+from .benchmark.sweeps import (
+    Sweep as Sweep,
+    sweep as sweep,
+)
+from .benchmark.timing import (
+    python_calls as python_calls,
+)
 from .cli.ways import (
     compare_ways as compare_ways,
 )
@@ -61,34 +89,6 @@ from .machine.caches import (
 from .machine.limits import (
     c_loop as c_loop,
     reading as reading,
-)
-from .measure.agreement import (
-    difference as difference,
-)
-from .measure.candidates import (
-    CandidateError as CandidateError,
-    own_process as own_process,
-    recipe as recipe,
-    repeated as repeated,
-)
-from .measure.comparison import (
-    compare as compare,
-)
-from .measure.measured_on import (
-    available_cores as available_cores,
-)
-from .measure.processes import (
-    started as started,
-)
-from .measure.results import (
-    Comparison as Comparison,
-)
-from .measure.sweeps import (
-    Sweep as Sweep,
-    sweep as sweep,
-)
-from .measure.timing import (
-    python_calls as python_calls,
 )
 from .nets import (
     get_net as get_net,

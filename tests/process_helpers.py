@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from d2lhybrid.children import parent
+from d2lhybrid import workers
 
 
 def default_sigint():
@@ -49,12 +49,12 @@ def gone(pid):
 
 
 def noted_starts(monkeypatch):
-    """A list of the child processes that the package starts from now on."""
-    found = []
+    """A list of the processes of workers that are started from now on."""
+    found, start = [], workers.Worker.__init__
 
-    def start(*args, start=parent.start_python):
-        found.append(start(*args))
-        return found[-1]
+    def noted(worker, *args):
+        start(worker, *args)
+        found.append(worker.process)
 
-    monkeypatch.setattr(parent, "start_python", start)
+    monkeypatch.setattr(workers.Worker, "__init__", noted)
     return found

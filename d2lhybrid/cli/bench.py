@@ -3,8 +3,8 @@
 import argparse
 import os
 
+from ..benchmark.comparison import TooFewLaunches
 from ..frameworks.threads import THREADS
-from ..measure.launch import TooFewLaunches
 from ..tables import seconds
 from .options import add_json, positive_int, write_json
 

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+from ..benchmark.advice import advice
+from ..benchmark.candidates import own_process
+from ..benchmark.comparison import compare
+from ..benchmark.metadata import available_cores, load_average
+from ..benchmark.results import Comparison
+from ..benchmark.sweeps import Sweep, sweep
+from ..benchmark.timing import CandidateError
 from ..frameworks.threads import AT_ONCE, SOON, WAITING
-from ..measure.advice import advice
-from ..measure.candidates import CandidateError, own_process
-from ..measure.comparison import compare
-from ..measure.measured_on import available_cores, load_average
-from ..measure.results import Comparison
-from ..measure.sweeps import Sweep, sweep
 from ..tables import Column, seconds, text_table
 from .options import add_json, positive_int, write_json
 
@@ -169,7 +170,7 @@ def compare_file(
     programs = {label: own_process(options.file, label, **program) for label in labels}
     asked = {
         "launches": options.launches,
-        "time_limit": options.time_limit or options.launches / 2,
+        "time_limit": options.launches / 2 if options.time_limit is None else options.time_limit,
         "calls": options.calls,
         "check": not options.no_check,
         "tolerance": options.tolerance,
@@ -229,7 +230,7 @@ def single_calls(comparison: Comparison) -> str:
     rows = []
     for label in comparison:
         timings = [timings[label] for timings in comparison.launches]
-        times = sorted(time for timing in timings for time in _single(timing))
+        times = sorted(time for timing in timings for time in timing.single_calls)
         row = [label, seconds(median(times)) if times else ""]
         for share in (0.95, 0.99):
             longer = int(len(times) * (1 - share) + 1e-9)
@@ -238,8 +239,3 @@ def single_calls(comparison: Comparison) -> str:
         rows.append([*row, f"{median(memory) / 1e6:.0f} MB" if memory else ""])
     titles = ["single calls: p50", "p95", "p99", "peak memory"]
     return text_table([Column(""), *(Column(title, 10) for title in titles)], rows)
-
-
-def _single(timing):
-    is_block = timing.calls * timing.inner_calls == 1
-    return timing.block_a + timing.block_b if is_block else timing.single

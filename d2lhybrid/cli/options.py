@@ -4,8 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
-from ..measure.results import Comparison
-from ..measure.sweeps import Sweep
+from ..benchmark.results import Comparison
+from ..benchmark.sweeps import Sweep
 
 
 def positive_int(text):

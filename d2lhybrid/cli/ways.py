@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from ..benchmark.comparison import progress_line
+from ..benchmark.processes import started
+from ..benchmark.sweeps import Sweep, sweep
 from ..lesson import muted
-from ..measure.processes import started
-from ..measure.show import progress_line
-from ..measure.sweeps import Sweep, sweep
 from ..nets import get_net, random_input
 from ..side_by_side import framework_ways, missing_frameworks, network_input, network_weights
 from ..side_by_side.this_process import ways

@@ -128,11 +128,6 @@ def needs_gradients(array: Any) -> bool | None:
     return _first("needs_gradients", array)
 
 
-def number_format(call: Callable[[], Any]) -> str:
-    """The coarsest number format in which a call computes, such as 'bfloat16'; '' if not known."""
-    return _first("number_format", call) or ""
-
-
 def name_of(device: str) -> str:
     """A device's name, such as `cuda:0`, with the model of a GPU where it is known."""
     return _first("name_of", device) or device

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from ..benchmark.candidates import repeated
 from ..hybrid.compiler import CompiledGraph
 from ..hybrid.inputs import admitted
 from ..hybrid.recorder import trace
-from ..measure.candidates import repeated
 from ..toolchain import load_function, read_c_file
 
 TIMES = 16  # repetitions in one call: the call from Python is then a small part

@@ -11,7 +11,7 @@ from math import inf, sqrt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from ..verdicts import EQUAL, FASTER, SLOWER, UNCLEAR
+from ..benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
 from .axes import set_ratio_scale
 from .colours import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, colours_of
 from .style import add_legend, label_rows, new_axes, with_alt, write, write_beside

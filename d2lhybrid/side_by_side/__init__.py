@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ..measure.candidates import Program, own_process
-from ..measure.processes import ProgramRunner, close_all
+from ..benchmark.candidates import own_process
+from ..benchmark.processes import Program, ProgramRunner, close_all
 
 HERE = Path(__file__).resolve().parent
 SIZES = (512, 256, 128, 2)

@@ -4,8 +4,8 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from d2lhybrid import python_calls
-from d2lhybrid.measure.candidates import in_words
 from d2lhybrid.side_by_side.behaviour import CASES, try_cases
+from d2lhybrid.workers import format_exception_only
 
 STEPS = 4  # of training, whose losses are compared
 
@@ -40,4 +40,4 @@ def noted(label, failures):
     try:
         yield
     except Exception as error:
-        failures[label] = in_words(error).partition("\n")[0]
+        failures[label] = format_exception_only(error).partition("\n")[0]

@@ -5,9 +5,9 @@ from functools import partial
 
 import torch
 
+from ..benchmark.candidates import recipe
 from ..hybrid.compiler import hybridize
 from ..machine.limits import c_loop, reading
-from ..measure.candidates import recipe
 from ..nets import random_input, without_gradients
 from . import PROGRAMS_OF, in_numpy
 

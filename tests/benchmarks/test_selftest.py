@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import selftest
 from benchmarks.__main__ import main
-from d2lhybrid.verdicts import FASTER, SLOWER, UNCLEAR
+from d2lhybrid.benchmark.statistics import FASTER, SLOWER, UNCLEAR
 
 
 def test_summary_counts_right():

@@ -11,7 +11,7 @@ import pytest
 from benchmarks import simulation
 from benchmarks.__main__ import main
 from benchmarks.simulation import CALL, CALM, KINDS, ROUGH, Clock, outcome
-from d2lhybrid.verdicts import EQUAL, FASTER, SLOWER, UNCLEAR
+from d2lhybrid.benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
 
 RUNS = 40
 LEAST = 33  # of 40 intervals that hold 95 times in 100 fewer hold less than once in 1000 times

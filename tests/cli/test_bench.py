@@ -4,12 +4,12 @@ import json
 import os
 
 import pytest
-from measure_helpers import Clock
+from benchmark_helpers import Clock
 
 from d2lhybrid import Comparison, Sweep, __version__, compare
+from d2lhybrid.benchmark.comparison import TooFewLaunches
 from d2lhybrid.cli import ways
 from d2lhybrid.cli.main import main
-from d2lhybrid.measure.launch import TooFewLaunches
 
 
 @pytest.fixture(autouse=True)

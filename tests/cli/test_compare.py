@@ -10,15 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from measure_helpers import launched, steady
+from benchmark_helpers import launched, steady
 from process_helpers import default_sigint, soon
 
 from d2lhybrid import Comparison, Sweep, difference
+from d2lhybrid.benchmark.advice import advice
+from d2lhybrid.benchmark.timing import CandidateError
 from d2lhybrid.cli.compare import EXAMPLE, UnusableFile, builders, single_calls, was_interrupted
 from d2lhybrid.cli.main import main
 from d2lhybrid.frameworks.threads import WAITING
-from d2lhybrid.measure.advice import advice
-from d2lhybrid.measure.candidates import CandidateError
 
 ROOT = Path(__file__).parents[2]
 QUICK = ["--launches", "6", "--time-limit", "0.06"]

@@ -5,12 +5,12 @@ from io import StringIO
 
 import pytest
 import torch
-from measure_helpers import Clock, fails
+from benchmark_helpers import Clock, fails
 
 from d2lhybrid import get_net, own_process, recipe
+from d2lhybrid.benchmark.comparison import TooFewLaunches
 from d2lhybrid.cli import ways as bench
 from d2lhybrid.machine.limits import TIMES
-from d2lhybrid.measure.launch import TooFewLaunches
 from d2lhybrid.side_by_side import PROGRAMS_OF
 
 

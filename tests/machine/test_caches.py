@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from measure_helpers import Clock
+from benchmark_helpers import Clock
 
 from d2lhybrid import CompilerNotFound, cache_sizes, measured_latencies
 from d2lhybrid.machine import caches as machine

@@ -6,7 +6,7 @@ import pytest
 from notebook_rules import ROOT
 
 from benchmarks.results import FIELDS, RESULTS, summary
-from d2lhybrid.measure.timing import Timing
+from d2lhybrid.benchmark.timing import Timing
 
 FILES = sorted(RESULTS.glob("*.json"))
 README = (ROOT / "README.md").read_text("utf-8")

@@ -1,0 +1,116 @@
+"""What is compared: a callable, a recipe for one, many calls in one, or a program. See notebook 06.
+
+Each kind has a method `start(label, args, clock, first_calls)`, which returns its runner: a
+`timing.Runner` in this process, or a `processes.ProgramRunner`, whose process starts at once.
+"""
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import decode_source
+from pathlib import Path
+from typing import Any
+
+from .processes import Program, ProgramRunner
+from .timing import Repeated, Runner
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A candidate that can be called as it is."""
+
+    function: Callable | Repeated
+
+    def start(self, label, args, clock):
+        return Runner(label, self.function, args, clock)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A candidate that has yet to be built; `recipe` makes it."""
+
+    build: Callable[[], Callable]
+
+    def start(self, label, args, clock):
+        return Runner(label, None, args, clock, self.build)
+
+
+def recipe(build: Callable[[], Callable]) -> Recipe:
+    """A candidate for `compare` that has to be built, so that building gets its price.
+
+        compare({"eager": net, "TorchScript": recipe(lambda: torch.jit.script(net))}, x)
+
+    `build()` returns the callable that is timed. TypeError if `build` is not callable.
+    """
+    if not callable(build):
+        raise TypeError(f"recipe needs a function that builds, and got {build!r}")
+    return Recipe(build)
+
+
+def repeated(function: Callable, calls: int) -> Repeated:
+    """A candidate for `compare` whose one call does so many calls, which share its time.
+
+    For what can only be timed inside another language: a loop in C, of which the Python around
+    it is then a small part.
+    """
+    return Repeated(function, calls)
+
+
+def as_candidate(label: str, candidate: Any) -> Any:
+    """The candidate as something with a method `start`. TypeError for what cannot be timed."""
+    if isinstance(candidate, (Recipe, Program, ProgramRunner)):
+        return candidate
+    if callable(candidate) or isinstance(candidate, Repeated):
+        return Ready(candidate)
+    raise TypeError(f"{label!r} must be callable, a recipe or a program, not {candidate!r}")
+
+
+def own_process(
+    source: str | Path,
+    build: str | None = None,
+    *,
+    threads: int | None = None,
+    timeout: float = 300.0,
+    argv: Sequence[str] = (),
+    cold_cache: bool = False,
+) -> Program:
+    """A candidate for `compare` that is a program and runs in a fresh Python process.
+
+        compare({"mine": own_process(Path("mine.py")), "other": own_process(text)}, x)
+
+    For frameworks that do not get along in one process, and for building in a process that is
+    really cold.
+
+    Args:
+        source: The program: its text, or the `Path` of its file, which is read at once.
+        build: The name of its function that builds the candidate; by default its only function
+            at the top level whose name does not begin with "_". It gets the arguments of the
+            comparison, arrays and tensors as NumPy arrays, and returns a callable without
+            arguments, which is timed.
+        threads: How many threads the frameworks may use; by default their own choice. On Linux
+            the process also keeps to as many cores.
+        timeout: Seconds to wait for any one answer of the process.
+        argv: What it finds in sys.argv behind its own name.
+        cold_cache: Whether the process gets an empty folder in place of torch.compile's cache.
+
+    Raises:
+        TypeError, ValueError, SyntaxError, OSError: for what cannot be a program.
+    """
+    if isinstance(source, Path):
+        filename, path = str(source), str(source.resolve())
+        source = decode_source(source.read_bytes())
+    elif isinstance(source, str):
+        filename, path = "<program>", ""
+    else:
+        raise TypeError(f"a program is a text or the pathlib.Path of a file, not {source!r}")
+    nodes = ast.parse(source, filename).body
+    functions = list(dict.fromkeys(n.name for n in nodes if isinstance(n, ast.FunctionDef)))
+    possible = [name for name in functions if name == build or not (build or name[0] == "_")]
+    if len(possible) != 1:
+        what = f"a function {build!r}" if build else "exactly one public function"
+        found = ", ".join(functions) or "none"
+        advice = "name the one that builds, build=..., and pass a file as its pathlib.Path"
+        raise ValueError(
+            f"{filename} must have {what} at its top level, and has: {found}; {advice}"
+        )
+    return Program(source, filename, path, possible[0], threads, timeout, argv, cold_cache)

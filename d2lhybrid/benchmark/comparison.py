@@ -1,0 +1,305 @@
+"""Which candidate is faster here, and is that sure? `compare` measures; a `Comparison`,
+in results.py, answers.
+
+    result = compare({"eager": net, "TorchScript": recipe(lambda: torch.jit.script(net))}, x)
+    result["TorchScript"].verdict  # 'faster'
+    result["TorchScript"].speedup  # 1.410, and from .low to .high its 95 % interval: 1.391, 1.477
+
+From times to a verdict, in this order: `Launch.measure` adds rounds (timing.py),
+`statistics.log_speedups` makes a ratio of each round, `statistics.interval` encloses their median,
+`statistics.judge` gives the verdict, and `results.Comparison` shows it. Notebook 06 builds a small
+version. What was decided, and why:
+
+1. *Blocks.* A call is timed in a block of about 0.3 ms: 1000 times what the clock needs, far below
+   a scheduler's time slice. An interruption then hits one block only (timing.py).
+2. *Rounds.* Each round has two blocks of each candidate, all in random order, and times are
+   compared only within a round. Slow changes, such as the processor's clock rate, are the same for
+   all and cancel. Equal candidates are then equally likely to be the faster one in a round.
+3. *The baseline twice.* The difference between its two blocks is the noise floor (an A/A test):
+   smaller differences cannot be distinguished from chance here, now. Every candidate has two
+   blocks, as what follows itself finds its data in the caches.
+4. *The median, and its interval by order statistics.* Nothing is assumed about how times are
+   distributed: they have long tails, several modes, and drifts (statistics.py).
+5. *Rounds that resemble each other count for fewer.* Else a thousand rounds in one state of the
+   machine would look like certainty (`statistics.effective_sample_size`).
+6. *One look, at the end.* The rounds fill the whole time limit. To stop as soon as it looks clear
+   would err more often: each look is another chance to see something by accident.
+7. *Four verdicts.* "As good as equal" is an answer of its own, and "no clear difference" is none.
+8. *All intervals hold together*, 95 times in 100 (Bonferroni), so a candidate more costs width.
+9. *Several launches.* A process may be fast or slow as a whole, by where its memory lies. So each
+   candidate can be started several times; one start of all is a launch, and gives one value. How
+   many is said beforehand, for the reason of 6.
+10. *Building is timed apart*, with the first calls: what compiling costs, and when it pays.
+11. *Results are compared first.* A wrong candidate may be fast (agreement.py).
+
+The usual tool for two separate runs is `pyperf compare_to`.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from math import inf
+from random import Random
+from time import perf_counter
+from typing import Any
+
+from .agreement import any_needs_gradients, check_results
+from .candidates import Recipe, as_candidate
+from .metadata import TIME_LIMIT, describe_machine, is_busy, load_average, merge_metadata
+from .processes import Program, ProgramRunner, passed_to, started
+from .results import Comparison, quoted
+from .statistics import least_launches
+from .timing import CandidateError, Repeated, Rounds, device_clock, no_garbage_collection
+
+LONG = 2  # seconds; measuring that takes longer shows the time
+SINGLE = 0.1  # seconds in which calls are timed one by one
+MIN_EFFECT = 0.01  # a difference below this share is never called one
+MIN_ROUNDS = 10  # of a single launch, for calls so slow that the time limit allows fewer
+
+
+class TooFewLaunches(ValueError):
+    """So few launches give no interval for so many candidates."""
+
+
+def compare(
+    candidates: dict[str, Callable | Recipe | Repeated | Program | ProgramRunner],
+    *args: Any,
+    baseline: str | None = None,
+    launches: int = 1,
+    calls: int | None = None,
+    check: bool = True,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    single_calls: bool = False,
+    progress: Callable[[str], None] | None = None,
+    on_error: Callable[[CandidateError], None] | None = None,
+    clock: Callable[[], float] = device_clock,
+) -> Comparison:
+    """Find out which candidate is faster, called with `args`, and whether that is sure.
+
+        compare({"eager": net, "compiled": recipe(lambda: torch.compile(net))}, x)
+
+    The intervals of all candidates hold together, 95 times in 100. An interrupt (Ctrl-C, the stop
+    button) ends the measuring, and what was measured is returned.
+
+    Args:
+        candidates: Maps labels to callables, to a `recipe` for one, whose building is then part
+            of the answer, to an `own_process`, or to what `started` has made of one. They must not
+            change `args`.
+        args: The arguments of each call. A program gets them once, when it is built.
+        baseline: The label that the others are compared with; by default the first.
+        launches: How often all candidates are started, 6 times or more, so that the interval holds
+            for the candidates, and not only for the processes of one launch.
+        calls: How often the candidates are to be called. Then there is also a verdict on the total
+            of building and so many calls in a new process. For several launches.
+        check: Whether all must return what the baseline returns.
+        tolerance: How far results may differ, relative to the largest number; by default the
+            rounding of their number format, see `d2lhybrid.difference`.
+        time_limit: Seconds of measuring, in all launches together; by default 1, and of several
+            launches a quarter for each. One round is always measured, so 0 asks for one. Where
+            calls are long, a single launch measures 10 rounds at least.
+        single_calls: Whether in each of several launches programs also time calls one by one, up to
+            SINGLE seconds, and say how much memory they took.
+        progress: Gets a text about each step, and the seconds of what takes longer than 2 s. By
+            default they are shown on stderr if that is a terminal.
+        on_error: Gets the error of a candidate that fails, or returns something else than the
+            baseline; it is then left out. By default every error is raised, and the baseline's
+            always, unless some launches were made without one: these are the answer then.
+        clock: Returns seconds. By default it first waits until every framework that is loaded has
+            done what was asked of its devices, as is done in a program's process.
+
+    Raises:
+        TypeError, ValueError: for what cannot be compared, among them results that differ.
+        CandidateError: for a candidate that raises, or whose process ends or hangs.
+    """
+    candidates = checked(candidates, baseline, launches, calls)
+    base_label = next(iter(candidates)) if baseline is None else baseline
+    if time_limit is None:
+        time_limit = 1.0 if launches == 1 else launches / 4
+    machine = describe_machine(*args)
+    show = progress_line(progress)
+    launch, done, duration, began = None, [], 0.0, perf_counter()
+    load = load_average()
+    busy = is_busy(load)
+
+    def failed(error):
+        if on_error is None or error.label == base_label:
+            raise error
+        on_error(error)
+
+    def answer(complete):
+        left = [label for label in candidates if all(label in timings for timings in done)]
+        kept = tuple({label: timings[label] for label in left} for timings in done)
+        here = machine | {"load": [load, load_average()], "is_busy": busy}
+        return Comparison(base_label, kept, MIN_EFFECT, duration, complete, here, calls)
+
+    try:
+        for i in range(launches):
+            show_here = show
+            if launches > 1:
+                show_here = partial(show_launch, show, i, launches, perf_counter() - began)
+            with started(candidates, failed, args, show_here, clock) as runners:
+                launch = Launch(runners, clock, show_here, failed)
+                launch.warm_up(calls or 0)
+                if i == 0:
+                    programs = [r.machine for r in launch.runners.values() if r.worker]
+                    own = [r.results[-1] for r in launch.runners.values() if not r.worker]
+                    machine = merge_metadata(programs or [machine])
+                    machine["gradients_needed"] = any_needs_gradients(own)
+                    if check:
+                        check_results(launch.runners, base_label, tolerance, failed)
+                launch.measure(base_label, time_limit / launches, launches == 1 and time_limit > 0)
+                if single_calls and launches > 1:
+                    launch.time_single_calls(min(time_limit / launches, SINGLE))
+            if len(launch.runners) < 2:
+                if done:
+                    return answer(complete=False)
+                raise ValueError(f"nothing is left to compare with {base_label!r}")
+            candidates = {label: candidates[label] for label in launch.runners}
+            duration += launch.duration
+            done.append(launch.timings())
+    except KeyboardInterrupt:
+        if not done and launch and launch.timings():
+            done.append(launch.timings())
+            duration = launch.duration
+        if not done:
+            raise
+        return answer(complete=False)
+    except CandidateError as error:  # the baseline's
+        if not done or on_error is None:
+            raise
+        on_error(error)
+        return answer(complete=False)
+    finally:
+        show("")
+    return answer(complete=True)
+
+
+def checked(candidates, baseline, launches, calls):
+    """The candidates, each with its method `start`. TypeError or ValueError where they, or what
+    is asked of them, cannot be compared.
+    """
+    if not isinstance(candidates, dict):
+        raise TypeError(f"candidates must be a dict from labels to callables, not {candidates!r}")
+    if len(candidates) < 2:
+        raise ValueError(f"compare needs at least two candidates, got {quoted(candidates)}")
+    if baseline is not None and baseline not in candidates:
+        raise ValueError(f"the baseline {baseline!r} is not one of {quoted(candidates)}")
+    found = {label: as_candidate(label, candidate) for label, candidate in candidates.items()}
+    if launches == 1 and calls is not None:
+        raise ValueError("calls needs launches: the total is measured once in each of them")
+    if launches > 1 and not all(isinstance(one, Program) for one in found.values()):
+        raise TypeError("only programs can be launched several times, see d2lhybrid.own_process")
+    if 1 < launches < (least := least_launches(len(found) - 1)):
+        text = f"{launches} launches give no 95 % interval for {len(found)} candidates"
+        raise TooFewLaunches(f"{text} ({', '.join(found)}); it takes {least}")
+    return found
+
+
+class Launch:
+    """One start of all candidates: warmed up, and measured in rounds.
+
+    `runners` maps labels to runners that are loaded, `rounds` holds what was measured, in
+    `duration` seconds. `show` gets texts that say how far it is, `failed` the error of a candidate
+    that fails; if it returns, the candidate is left out.
+    """
+
+    def __init__(self, runners, clock, show, failed):
+        self.runners, self.clock, self.show, self.failed = runners, clock, show, failed
+        self.rounds, self.duration = None, 0.0
+
+    def warm_up(self, first_calls: int) -> None:
+        """Build each candidate and make its first calls, one candidate at a time.
+
+        Programs are built in random order, as the first may find the machine in another state; they
+        make at least `first_calls` if there is time.
+        """
+        programs = [runner for runner in self.runners.values() if runner.worker]
+        Random().shuffle(programs)
+        ready = []
+        for runner in [r for r in self.runners.values() if not r.worker] + programs:
+            self.show(f"warming up {runner.label}")
+            with passed_to(self.failed):
+                runner.warm_up(first_calls)
+                ready.append(runner.label)
+        self._keep(ready)
+
+    def measure(self, baseline: str, time_limit: float, at_least: bool) -> None:
+        """Measure rounds for `time_limit` seconds, or as long as MIN_ROUNDS of the fastest take.
+
+        `at_least`: whether it should be so many. If that takes LONG, `show` gets the time that
+        passed. The environment variable TIME_LIMIT shortens it.
+        """
+        if len(self.runners) < 2:
+            return
+        self.show("measuring")
+        start = self.clock()
+        try:
+            self.rounds = Rounds(list(self.runners.values()), self.runners[baseline])
+            limit = max(time_limit, MIN_ROUNDS * at_least * self.rounds.shortest())
+            limit = min(limit, float(os.environ.get(TIME_LIMIT, inf)))
+            start = self.clock()
+            with no_garbage_collection():
+                while (passed := self.clock() - start) < limit or not len(self.rounds):
+                    if limit >= LONG:
+                        self.show(f"{passed:.0f} s of {limit:.0f} s")
+                    self.rounds.add()
+        except CandidateError as error:
+            self.failed(error)
+            self.rounds = None
+            del self.runners[error.label]
+            self.measure(baseline, time_limit, at_least)
+        finally:
+            self.duration = self.clock() - start
+
+    def time_single_calls(self, seconds: float) -> None:
+        """Let each program time calls one by one, for so many seconds.
+
+        Those whose blocks are calls have done so; they only say how much memory they took.
+        """
+        if not self.rounds:  # too few candidates are left
+            return
+        ready, runners = [], list(self.runners.values())
+        Random().shuffle(runners)
+        for runner in runners:
+            has_single = self.rounds.plans[runner].calls * runner.inner_calls == 1
+            with passed_to(self.failed):
+                runner.time_single_calls(0.0 if has_single else seconds)
+                ready.append(runner.label)
+        self._keep(ready)
+
+    def _keep(self, labels):
+        self.runners = {label: r for label, r in self.runners.items() if label in labels}
+
+    def timings(self):
+        """What was measured so far: label -> Timing; empty before the first whole round."""
+        return self.rounds.timings() if self.rounds else {}
+
+
+# How far it is ------------------------------------------------------------------------------
+
+
+def show_launch(show, i, launches, passed, text):
+    left = f", about {passed / i * (launches - i):.0f} s left" if i else ""
+    show(f"launch {i + 1} of {launches}{left}: {text}")
+
+
+def progress_line(progress: Callable[[str], None] | None) -> Callable[[str], None]:
+    """A function that shows a text on stderr in place of the previous one; '' erases it.
+
+    It shows something only in a terminal, so that nothing of it is ever stored in a notebook. A
+    `progress` that is given is used as it is: it gets each text, and '' at the end.
+    """
+    stream, width = sys.stderr, 0
+    if progress or not (stream and stream.isatty()):  # None if it was closed
+        return progress or (lambda text: None)
+
+    def show(text):
+        nonlocal width
+        if text or width:
+            stream.write("\r" + text.ljust(width) + ("" if text else "\r"))
+            stream.flush()
+            width = len(text)
+
+    return show

@@ -1,0 +1,176 @@
+"""What the reader of a measurement must know about where it was made. See notebook 06."""
+
+import gc
+import os
+import platform
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+from .. import __version__, frameworks
+from ..frameworks.threads import WAITING
+
+# The most seconds that any comparison measures. A check of notebooks sets it: nobody looks at the
+# figures that it measures.
+TIME_LIMIT = "D2LHYBRID_TIME_LIMIT"
+
+
+def describe_machine(*args: Any) -> dict[str, Any]:
+    """A dict for JSON: date, system, processor, cores, threads, device, gradients, versions.
+
+    `args` are the arguments of the call that is measured; those with a `.device` are listed.
+    Frameworks are mentioned if they are loaded; this function loads none. `compare` adds
+    `gradients_needed`: whether a result needs them, or None if that is not known.
+    """
+    state = frameworks.state()
+    devices = sorted({str(arg.device) for arg in args if hasattr(arg, "device")})
+    versions = {"Python": platform.python_version(), "d2lhybrid": __version__}
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": available_cores(),
+        "threads": state.get("threads"),
+        "waiting": " ".join(f"{k}={os.environ[k]}" for k in WAITING if k in os.environ) or None,
+        "time_limit": os.environ.get(TIME_LIMIT),
+        "device": ", ".join(map(frameworks.name_of, devices)) or "cpu",
+        "gradients": state.get("gradients"),
+        "versions": versions | frameworks.versions(),
+    }
+
+
+def merge_metadata(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
+    """What several processes on one machine say of it, as one dict: `2.13.0 and 2.11.0`."""
+    found = {}
+    for name in dict.fromkeys(name for each in descriptions for name in each):
+        values = [each[name] for each in descriptions if each.get(name) is not None]
+        if name == "versions":
+            found[name] = merge_metadata(values)
+        else:
+            values = list(dict.fromkeys(values))
+            is_one = len(values) == 1 or name == "date"
+            found[name] = values[0] if is_one else " and ".join(map(str, values)) or None
+    return found
+
+
+def load_average() -> float | None:
+    """How many threads ran or waited for a core in the last minute; None on Windows."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+
+
+def is_busy(load: float | None) -> bool:
+    """Whether other programs keep the cores busy. `load` is the load average.
+
+    That counts what this program did in the last minute, too. On Linux, half of the cores' time
+    must therefore go to something now, while this thread waits.
+    """
+    if load is None or load < available_cores():
+        return False
+    with suppress(OSError):  # not Linux
+        idle, total = _ticks()
+        sleep(0.1)
+        idle_then, total_then = _ticks()
+        return idle_then - idle < (total_then - total) / 2
+    return True
+
+
+def _ticks():
+    """For how long all cores have been idle, and have been on."""
+    with open("/proc/stat", encoding="ascii") as file:
+        ticks = [int(one) for one in file.readline().split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
+
+
+def peak_memory() -> int | None:
+    """The most bytes of memory that this process has had so far; None where nobody says it."""
+    with suppress(OSError, StopIteration):  # Linux, whose getrusage begins with the parent's peak
+        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+            line = next(line for line in file if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
+
+
+def format_metadata(machine: dict[str, Any]) -> list[str]:
+    """Two lines for a reader: the machine and the date; the state and the versions."""
+    here = [machine["processor"]]
+    for thing in ("core", "thread"):
+        if (count := machine[f"{thing}s"]) is not None:
+            here += [f"{count} {thing}" + "s" * (count != 1)]
+    here += [machine["device"], machine["date"][:10]]
+    used = [f"{name} {version}" for name, version in machine["versions"].items()]
+    if machine["gradients"] is not None:
+        unused = machine["gradients"] and machine.get("gradients_needed") is False
+        mode = "on" if machine["gradients"] else "off"
+        used.insert(0, f"gradients {mode}" + ", but no result needs them" * unused)
+    return [f"measured on: {', '.join(here)}", f"with: {', '.join(used)}"]
+
+
+def available_cores() -> int:
+    """How many cores this process may use at the same time.
+
+    On Linux its affinity may keep it to some of them, or a limit of its container. What a virtual
+    machine calls a core may be one of two hyper-threads that share one.
+    """
+    if hasattr(os, "sched_getaffinity"):  # Linux
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return max(1, min([cores, *map(int, _cgroup_cpu_quotas())]))
+
+
+def _cgroup_cpu_quotas(root=Path("/sys/fs/cgroup"), own=Path("/proc/self/cgroup")):
+    """Each CPU quota of this process's cgroups (v2), in cores: 1.5 is 150 ms in each 100 ms.
+
+    Python's `os.cpu_count` doesn't ask, see github.com/python/cpython/issues/80235.
+    """
+    folders = {root}  # in a container, its own group is usually mounted here
+    with suppress(OSError):
+        group = own.read_text(encoding="ascii").strip().rpartition("::/")[2]
+        folders |= {up for up in (root / group / "_").parents if up.is_relative_to(root)}
+    for folder in folders:
+        with suppress(OSError, ValueError):  # "max" is no limit
+            quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
+            yield int(quota) / int(period)
+
+
+def _processor():
+    try:
+        with open("/proc/cpuinfo") as file:  # Linux, where `platform` does not know
+            return next(line.split(":")[1].strip() for line in file if line[:10] == "model name")
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+# How cold a process is ----------------------------------------------------------------------
+
+_built = set()  # the kinds of all that was built in this process
+
+
+def kinds_so_far() -> tuple[set, tuple[int, int, int]]:
+    """For `build_state`, before building: the kinds of what was built or is there; compilations.
+
+    The types of all objects tell what was compiled before `compare` came: in notebook 06 that is
+    what makes the process warm.
+    """
+    return _built | {type(thing) for thing in gc.get_objects()}, frameworks.compilations()
+
+
+def build_state(built: Any, kinds: set, compilations: tuple[int, int, int]) -> str:
+    """Whether this was the first build of its kind, which takes longest, and what a cache gave.
+
+    In words: 'cold process, warm cache'. Two things are of a kind if they have the same type; or,
+    if they are functions, whose type says nothing, the same source; or if torch.compile had a hand
+    in both.
+    """
+    counts = zip(frameworks.compilations(), compilations, strict=True)
+    graphs, hits, misses = (now - then for now, then in counts)
+    kind = "a compiled graph" if graphs else getattr(built, "__code__", type(built))
+    _built.add(kind)
+    process = "warm process" if kind in kinds else "cold process"
+    return process + (", cold cache" if misses else ", warm cache" if hits else "")

@@ -1,0 +1,323 @@
+"""Candidates in processes of their own: both sides, the proxy here and what runs there.
+
+    with started(programs) as runners:
+        for runner in runners.values():
+            runner.warm_up()
+        rounds = Rounds([*runners.values()], runners["mine"])
+
+`ProgramRunner` has the interface of `timing.Runner` and asks the `Runner` in its process, by way of
+a `workers.Worker`. That one times its blocks itself, so what an exchange of messages takes is not
+part of any time. The garbage collector stays as the program has it: all the garbage is the
+program's.
+"""
+
+import linecache
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from tempfile import TemporaryDirectory
+from time import monotonic, perf_counter
+from types import ModuleType
+from typing import Any
+
+from .. import workers
+from ..frameworks.threads import THREADS
+from ..workers import GRACE, Worker, decode, encode, format_exception_only, wait_any
+from .metadata import describe_machine, peak_memory
+from .timing import CandidateError, Repeated, Runner, device_clock
+
+# Seconds of calls that are not timed, after others have run and filled caches and branch predictors
+# with theirs. The third call of the course's network still takes 6 % too long, the tenth 1 %.
+WAKING = 0.3e-3
+# The same with several threads, which fell asleep in the pause. With 0.3 ms a network seemed up to
+# twice as slow on a busy machine as in a loop; with 3 ms as slow.
+WAKING_THREADS = 3e-3
+# Of torch.compile; its compiled headers are in the folder for temporary files.
+CACHES = ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "CUDA_CACHE_PATH"]
+CACHES += ["TMPDIR", "TEMP", "TMP"]
+FLOOD = 2**20  # bytes: who prints more is timed for the printing, and fills the disk
+LAST_LINES, LONG_LINE = 5, 200  # of what it printed, that an error shows; characters of each line
+# Methods of the `Runner` there that are called from here, and what the program is doing then.
+ASKED = {"fitting_calls": "while it was called", "measure": "while it was timed"}
+MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__"` is not run
+
+
+@dataclass(frozen=True)
+class Program:
+    """A candidate in a process of its own; `candidates.own_process` makes it."""
+
+    source: str = field(repr=False)
+    filename: str  # what errors and tracebacks call it
+    path: str  # absolute; "" for a text
+    build: str  # the name of the function that builds the candidate
+    threads: int | None = None
+    timeout: float = 300.0
+    argv: Sequence[str] = ()
+    cold_cache: bool = False
+
+    def start(self, label, args, clock):
+        return ProgramRunner(label, self, args)
+
+
+class ProgramRunner:
+    """A program's process, with the interface of `timing.Runner`.
+
+    The process starts at once. Then `load` waits until the program's top level has run, and
+    `warm_up` builds the candidate; only then there is what a `Runner` has, and `machine`, what
+    `describe_machine` says there. It is a candidate, too, and can be started again: then it is
+    built with other arguments, in the same process. In the end `close_all` must be called.
+    """
+
+    clock = staticmethod(perf_counter)
+    waking = WAKING
+    single, memory = (), None
+
+    def __init__(self, label: str, program: Program, args: tuple = ()):
+        self.program = program
+        self.start(label, args)  # before there is a process: it may fail
+        variables = {} if program.threads is None else dict.fromkeys(THREADS, str(program.threads))
+        self._cache = TemporaryDirectory(ignore_cleanup_errors=True) if program.cold_cache else None
+        if self._cache:
+            variables |= dict.fromkeys(CACHES, self._cache.name)
+        self.worker = Worker(f"{__name__}:ProgramServer", variables)
+        self.loading = self.worker.request("load", label, program)
+
+    def start(self, label: str, args: tuple, clock: Any = None) -> "ProgramRunner":
+        """Use this label, and build the candidate with these arguments next. TypeError for
+        arguments that cannot be sent. The clock is the one of the process.
+        """
+        self.label, self._args = label, encode(args)
+        vars(self).pop("results", None)
+        return self
+
+    def load(self) -> None:
+        """Wait until the program's top level has run."""
+        if self.loading:
+            self._reply(self.loading, "while its source was run")
+            self.loading = None
+
+    def warm_up(self, first_calls: int = 0, share_cores: bool = True) -> None:
+        """See `Runner.warm_up`.
+
+        `share_cores`: whether all processes with a limit of threads keep to the same cores, as many
+        as threads. That suits programs that take turns.
+        """
+        doing = "while it was built and first called"
+        cores = self.program.threads if share_cores else None
+        vars(self).update(self._ask(doing, "build", self._args, first_calls, cores))
+        self.waking = WAKING if self.machine["threads"] in (None, 1) else WAKING_THREADS
+
+    def try_once(self) -> float:
+        """See `Runner.try_once`."""
+        self.fastest = self._ask("while it was called", "try_once")
+        return self.fastest
+
+    def __getattr__(self, name):
+        if name not in ASKED:
+            raise AttributeError(f"a program's runner has no {name!r}, or not yet")
+        return partial(self._ask, ASKED[name], name)
+
+    @cached_property
+    def results(self) -> list[Any]:
+        """As a `Runner` has them, with NumPy's arrays. They are sent only now."""
+        sent = self._ask("while its results were sent", "results")
+        for refusal in [result for result in sent if isinstance(result, str)]:
+            text = f"returned what cannot be checked: {refusal}; check=False needs no result"
+            raise self._error(text)
+        return [decode(result) for result in sent]
+
+    def time_single_calls(self, seconds: float) -> None:
+        """Set `single`, the times of calls that were timed one by one, and `memory`."""
+        self.single, self.memory = self._ask("while it was timed", "time_single_calls", seconds)
+
+    def _ask(self, doing, method, *args):
+        return self._reply(self.worker.request(method, *args), doing)
+
+    def _reply(self, ticket, doing):
+        late = monotonic() + self.program.timeout
+        while monotonic() < late:
+            replies = wait_any([self.worker])
+            if self.worker.printed_size() > FLOOD:
+                raise self._failed(f"printed more than 1 MiB {doing}; that takes most of its time")
+            for _, reply in replies:
+                if reply is None:
+                    raise self._failed(f"{self.worker.describe_exit()} {doing}")
+                if reply[0] == ticket:  # and not of a request that was interrupted
+                    _, kind, content = reply
+                    if kind == "ok":
+                        return content
+                    raise self._raised(*content)
+        raise self._failed(f"did not answer for {self.program.timeout:g} s {doing}, and was ended")
+
+    # Errors ---------------------------------------------------------------------------------
+
+    def _raised(self, text, line, trace):
+        """The CandidateError for an error that the program raised."""
+        error = self._error(f"raised {text}", line)
+        if trace:
+            error.add_note(f"In the program:\n{trace.rstrip()}")
+        return error
+
+    def _failed(self, text):
+        """End the process, and return the CandidateError with what it printed last."""
+        self.worker.kill()
+        words, crash, place = self.worker.stderr_tail().partition("Fatal Python error: ")
+        words += crash + place.partition("\n")[0]  # behind it, faulthandler says where
+        source = re.escape(self.program.filename)
+        line = re.search(rf'File "{source}", line (\d+)', place)
+        words = words.strip().splitlines()[-LAST_LINES:]
+        return self._error(text, int(line[1]) if line else 0, words)
+
+    def _error(self, text, line=0, words=()):
+        where = f" ({self.program.filename}, line {line})" if line else ""
+        last = "".join(f"\n    {word[:LONG_LINE]}" for word in words)
+        last = f"; its last words:{last}" if last else ""
+        return CandidateError(self.label, text + where + last, self.program.filename, line)
+
+
+def close_all(runners: Iterable[Runner | ProgramRunner]) -> None:
+    """End all processes, at the same time: properly if they do so soon, or else by force."""
+    runners = [runner for runner in runners if runner.worker]
+    workers.close_all([runner.worker for runner in runners], GRACE)
+    for runner in runners:
+        if runner._cache:
+            runner._cache.cleanup()
+
+
+@contextmanager
+def started(
+    programs: dict[str, Program],
+    on_error: Callable[[CandidateError], None] | None = None,
+    args: tuple = (),
+    show: Callable[[str], None] = lambda text: None,
+    clock: Callable[[], float] = device_clock,
+) -> Iterator[dict[str, ProgramRunner]]:
+    """Start programs once, for several comparisons: a framework may take seconds to load.
+
+        with started({"mine": own_process(Path("mine.py")), "other": own_process(text)}) as running:
+            results = {n: compare(running, inputs(n)) for n in (1, 64)}
+
+    Gives candidates for `compare` and `sweep`, which build them again for each comparison, with its
+    arguments in place of `args`. All load at the same time; `show` gets a text about each. The
+    processes end with the block. `on_error` gets the error of a program that cannot be loaded; it
+    is then left out. By default the error is raised.
+
+    `compare` starts candidates of every kind so; those of this process get the `clock`.
+    """
+    runners, running = [], {}
+    try:
+        for label, program in programs.items():
+            runners.append(program.start(label, args, clock))
+        for runner in runners:
+            if runner.loading:
+                show(f"starting {runner.label}")
+            with passed_to(on_error):
+                runner.load()
+                running[runner.label] = runner
+        yield running
+    finally:
+        own = zip(runners, programs.values(), strict=False)  # one may have failed to start
+        close_all(runner for runner, program in own if runner is not program)
+
+
+@contextmanager
+def passed_to(on_error: Callable[[CandidateError], None] | None) -> Iterator[None]:
+    """A block whose CandidateError goes to `on_error`, which may raise it; None raises it."""
+    try:
+        yield
+    except CandidateError as error:
+        if on_error is None:
+            raise
+        on_error(error)
+
+
+# In the program's process -------------------------------------------------------------------
+
+
+class ProgramServer(workers.RequestServer):
+    """What can be requested there: what follows, and the methods of `Runner`."""
+
+    runner = None
+
+    def load(self, label, program):
+        """Run the program's top level, as a module."""
+        self.label, self.filename, path = label, program.filename, program.path
+        module = sys.modules[MODULE] = ModuleType(MODULE)
+        module.__file__ = path or program.filename
+        sys.path.insert(0, os.path.dirname(path))  # as `python mine.py` would; "" for a text
+        # AutoGraph, TorchScript and others read the source of what they compile.
+        lines = program.source.splitlines(True)
+        linecache.cache[self.filename] = len(program.source), None, lines, self.filename
+        sys.argv = [path or sys.argv[0], *program.argv]
+        exec(compile(program.source, self.filename, "exec", dont_inherit=True), vars(module))
+        self.function = getattr(module, program.build)
+
+    def build(self, args, first_calls, cores):
+        """Build the candidate and warm it up; returns what the comparison wants to have of it."""
+        args = decode(args)  # only now: it loads NumPy, and the program comes first
+
+        def build():
+            built = self.function(*args)
+            if callable(built) or isinstance(built, Repeated):
+                return built
+            name, kind = self.function.__name__, type(built).__name__
+            raise TypeError(f"{name}() must return a function without arguments, not {kind}")
+
+        keep_to_cores(cores)  # and what it starts from now on
+        # What is kept is encoded at once: a later call may change it.
+        self.runner = Runner(self.label, None, (), device_clock, build, encoded)
+        self.runner.warm_up(first_calls)
+        names = ("build", "build_state", "warmup", "fastest", "inner_calls")
+        # Gradients are left out: a program may switch them off inside its calls.
+        machine = describe_machine() | {"gradients": None}
+        return {name: getattr(self.runner, name) for name in names} | {"machine": machine}
+
+    def results(self):
+        """What was kept: see `encoded`."""
+        return self.runner.results
+
+    def time_single_calls(self, seconds):
+        """The times of calls, timed one by one, and the most memory that this process had."""
+        return self.runner.single_calls(seconds), peak_memory()
+
+    def __getattr__(self, name):
+        return getattr(self.runner, name)
+
+    def format_error(self, error):
+        """An error in words, where in the program's own source it was, and its traceback there."""
+        if isinstance(error, CandidateError):
+            error = error.__cause__
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if frame.filename == self.filename]
+        line = own[-1].lineno if own else 0
+        if isinstance(error, SyntaxError) and error.filename == self.filename:
+            line = error.lineno  # the compiler finds more than the parser, which had no objection
+        return format_exception_only(error), line, "".join(traceback.format_list(own))
+
+
+def encoded(result):
+    """A result as bytes, or the text why it cannot be sent: nobody may ask for it."""
+    try:
+        return encode(result)
+    except Exception as error:  # of the program's own types, too
+        return str(error)
+
+
+def keep_to_cores(count):
+    """Let all threads of this process share so many cores, on Linux; None for all cores.
+
+    A framework may hand the work of its one thread to another one. How long that one takes to wake
+    up depends on the core where it happens to be: on another one, a call of JAX takes half as long
+    again. All programs get the same cores, since only one of them is timed at once.
+    """
+    if count is None or not hasattr(os, "sched_setaffinity"):
+        return
+    cores = sorted(os.sched_getaffinity(0))[-count:]
+    for thread in os.listdir("/proc/self/task"):
+        with suppress(OSError):  # it may have ended
+            os.sched_setaffinity(int(thread), cores)

@@ -1,0 +1,392 @@
+"""What follows from measured times: a `Result` for each candidate, together a `Comparison`.
+
+A `Comparison` shows itself as tables in text, one above the other with lines of 88 characters at
+most, and as one wide table.
+
+The times of a round are compared with each other, and the rounds give an interval. Of several
+launches each gives one speed-up, and these give the interval. So it covers what differs between two
+processes: where their data lie in memory, and what a compiler found out by trial.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from itertools import chain
+from math import ceil, exp, inf, isfinite, log
+from statistics import median, mode, stdev
+from types import ModuleType
+from typing import Any
+
+from ..tables import Column, Table, seconds, text_table
+from .metadata import TIME_LIMIT, format_metadata
+from .statistics import (
+    ALPHA,
+    FASTER,
+    SLOWER,
+    UNCLEAR,
+    effective_sample_size,
+    interval,
+    judge,
+    log_speedups,
+)
+from .timing import Timing
+
+LABEL, INTERVAL = Column(""), Column("95 % interval", 16)
+RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
+SPEEDS = [Column("time a call"), *RATIO]
+BUILD_COSTS = [Column("price", 9), Column("pays after", 13)]
+SLOWED = 3  # times what a call took alone: more than a cold cache does
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """The baseline's time divided by the candidate's: above 1 is faster."""
+
+    speedup: float
+    low: float  # its 95 % interval
+    high: float
+    verdict: str  # 'faster', 'slower', 'as good as equal' or 'no clear difference'
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is an interval; too few rounds or launches give none."""
+        return self.low > 0 and isfinite(self.high)
+
+    @property
+    def drawn(self) -> tuple[float, float, float, str]:
+        """As the functions that draw speed-ups take it."""
+        return self.speedup, self.low, self.high, self.verdict
+
+
+@dataclass(frozen=True)
+class Total(Speedup):
+    """Of building and a number of calls together, in a new process."""
+
+    time: float  # seconds, the median of the launches
+
+
+@dataclass(frozen=True)
+class Result(Speedup):
+    """What follows for one candidate; times in seconds."""
+
+    label: str
+    median: float  # one call
+    independent_rounds: int  # so many (or launches) say as much as those that were measured
+    # Half the 95 % interval of one launch's log speed-up, the median over launches; 0.01 is 1 %.
+    scatter_within: float | None
+    scatter_between: float | None  # two standard deviations of the launches' log speed-ups
+    slowdown: float  # the usual time by that of the fastest first call, which was made alone
+    price: float | None  # building, and what the first calls cost more than a later one
+    break_even: int | None  # after so many calls the price is paid; None for never
+    break_even_low: int | None  # its 95 % interval, from several launches; None for never
+    break_even_high: int | None
+    built_in: str  # its build state, such as 'cold process, warm cache'; '' if it was not built
+    total: Total | None  # where `compare` was told the number of calls
+
+
+class Answers(Table, Mapping):
+    """A table that also maps to the answers in it; a subclass has them as a dict, `answers`."""
+
+    def __getitem__(self, key):
+        try:
+            return self.answers[key]
+        except KeyError:
+            raise KeyError(f"{key!r} is not one of {quoted(self.answers)}") from None
+
+    def __iter__(self) -> Iterator:
+        return iter(self.answers)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Answers):
+    """The answer of `compare`: a mapping from the candidates' labels to a `Result` each.
+
+    `print` shows tables, a notebook an HTML table, `plot()` a picture, `to_markdown()` a table
+    for a page; `to_dict()` returns all that was measured, ready for JSON.
+    """
+
+    baseline: str
+    launches: tuple[dict[str, Timing], ...]  # what was measured in each, by label
+    min_effect: float
+    duration: float  # seconds of measuring
+    complete: bool  # False where it was interrupted
+    machine: dict[str, Any]  # as `describe_machine` returns it
+    calls: int | None = None  # how often the candidates are to be called
+
+    @property
+    def timings(self) -> dict[str, Timing]:
+        """What was measured in the first launch, the only one of most comparisons; by label."""
+        return self.launches[0]
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were measured, in all launches together."""
+        return sum(len(timings[self.baseline].block_a) for timings in self.launches)
+
+    @cached_property
+    def noise_floor(self) -> float:
+        """How far the baseline may seem to differ from itself: 0.01 for one per cent."""
+        bases = self._of(self.baseline)
+        pairs = [zip(base.block_a, base.block_b, strict=True) for base in bases]
+        low, _, high = interval(_independent([[log(a / b) for a, b in each] for each in pairs]))
+        return exp(max(-low, high)) - 1
+
+    @property
+    def equivalence_margin(self) -> float:
+        """The ratio that a verdict must exceed: the smallest effect, on top of the noise floor."""
+        return (1 + self.min_effect) * (1 + self.noise_floor)
+
+    @property
+    def alpha(self) -> float:
+        """How often the interval of one candidate may miss the truth.
+
+        It is so small that the intervals of all candidates hold together 95 times in 100
+        (Bonferroni's inequality).
+        """
+        return ALPHA / (len(self.timings) - 1)
+
+    @cached_property
+    def answers(self) -> dict[str, Result]:
+        """All results, in the order of the candidates: label -> Result."""
+        return {label: self._result(label) for label in self.timings}
+
+    def among(self, labels: Iterable[str]) -> "Comparison":
+        """The same measurement, of these candidates alone; the first of them is the baseline.
+
+        Every round has two blocks of each candidate, so each can be the baseline. KeyError for a
+        label that is not there, ValueError for fewer than two.
+        """
+        labels = list(dict.fromkeys(labels))
+        if len(labels) < 2:
+            raise ValueError(f"among needs at least two labels, got {quoted(labels)}")
+        for label in labels:
+            self[label]
+        launches = tuple({label: timings[label] for label in labels} for timings in self.launches)
+        return replace(self, baseline=labels[0], launches=launches)
+
+    def _of(self, label):
+        """The candidate's timings, one for each launch."""
+        return [timings[label] for timings in self.launches]
+
+    def _result(self, label):
+        owns, bases = self._of(label), self._of(self.baseline)
+        rounds = [log_speedups(own, base) for own, base in zip(owns, bases, strict=True)]
+        values = _independent(rounds)
+        speedup = self._judged(values, self.noise_floor)
+        pays = [None] * 3
+        each = self._each_launch(label)
+        is_built = owns[0].build is not None
+        if is_built and speedup.verdict == FASTER:
+            pays = self._break_even(owns, [median(ratios) for ratios in rounds])
+        return Result(
+            **vars(speedup),
+            label=label,
+            median=median(own.usual_time for own in owns),
+            independent_rounds=effective_sample_size(values),
+            scatter_within=median((high - low) / 2 for low, _, high in each) if each else None,
+            scatter_between=2 * stdev(values) if each else None,  # 95 % of a bell curve
+            slowdown=median(own.slowdown for own in owns),
+            price=median(own.price for own in owns) if is_built else None,
+            break_even_low=pays[0],
+            break_even=pays[1],
+            break_even_high=pays[2],
+            built_in=mode(own.build_state for own in owns),
+            total=self._total(owns, bases),
+        )
+
+    def _judged(self, values, noise_floor):
+        low, middle, high = interval(values, self.alpha)
+        verdict = judge(low, high, self.min_effect, noise_floor)
+        return Speedup(exp(middle), exp(low), exp(high), verdict)
+
+    def _each_launch(self, label):
+        """The interval of the log speed-up of each launch, if there are several."""
+        pairs = list(zip(self._of(label), self._of(self.baseline), strict=True))
+        several = pairs if len(pairs) > 1 else []
+        return [interval(log_speedups(own, base), self.alpha) for own, base in several]
+
+    def _break_even(self, owns, speedups):
+        """After how many calls the price is paid: low, middle, high; None for never."""
+        found = []
+        for own, speedup in zip(owns, speedups, strict=True):
+            saved = own.usual_time * (exp(speedup) - 1)
+            found.append(own.price / saved if saved > 0 else inf)
+        ends = interval(found, self.alpha)
+        return [ceil(calls) if isfinite(calls) else None for calls in ends]
+
+    def _total(self, owns, bases):
+        if self.calls is None:
+            return None
+        own, base = ([t.total_time(self.calls) for t in timings] for timings in (owns, bases))
+        ratios = [log(b / a) for a, b in zip(own, base, strict=True)]
+        return Total(**vars(self._judged(ratios, noise_floor=0.0)), time=median(own))
+
+    def measured_on(self) -> str:
+        """Where, when and with what it was measured, in two lines."""
+        return "\n".join(format_metadata(self.machine))
+
+    def plot(self):
+        """Draw speed-ups with their intervals, of several launches too; returns matplotlib Axes."""
+        speedups = {r.label: r.drawn for r in self.values() if r.label != self.baseline}
+        launches = {
+            label: [(exp(middle), exp(low), exp(high)) for low, middle, high in each]
+            for label in speedups
+            if (each := self._each_launch(label))
+        }
+        margin = self.equivalence_margin
+        return pictures().plot_speedups(speedups, self.baseline, margin, launches)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that was measured, of types that JSON has."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Comparison":
+        """The comparison that `to_dict` wrote, perhaps through JSON."""
+        launches = [{k: _timing_from(t) for k, t in one.items()} for one in data["launches"]]
+        return cls(**(_renamed(data) | {"launches": tuple(launches)}))
+
+    # How it is shown ------------------------------------------------------------------------
+
+    def _tables(self, wide):
+        """For each table in text, or part of the wide one: columns, and cells by label."""
+        yield (
+            SPEEDS,
+            {r.label: [seconds(r.median), *self._ratio_cells(r, r)] for r in self.values()},
+        )
+        if self._built():
+            columns = BUILD_COSTS if len(self.launches) == 1 else [*BUILD_COSTS, INTERVAL]
+            costs = {r.label: self._cost_cells(r)[: len(columns)] for r in self._built()}
+            if not wide:
+                costs = {label: [_where_built(self[label]), *costs[label]] for label in costs}
+                columns = [Column("built", max(len(row[0]) for row in costs.values())), *columns]
+            yield columns, costs
+        if self.calls:
+            totals = {
+                r.label: [seconds(r.total.time), *self._ratio_cells(r, r.total)]
+                for r in self.values()
+            }
+            yield [Column(f"{self.calls} calls", 11), *RATIO], totals
+
+    def _text(self):
+        tables = [
+            text_table([LABEL, *columns], [[label, *row] for label, row in cells.items()])
+            for columns, cells in self._tables(wide=False)
+        ]
+        return ["\n\n".join(tables) + "\n" * (len(tables) > 1), *self._summary()]
+
+    def _columns(self):
+        return [LABEL, *chain(*(columns for columns, _ in self._tables(wide=True)))]
+
+    def _rows(self):
+        for label in self:
+            parts = self._tables(wide=True)
+            cells = (cells.get(label, [""] * len(columns)) for columns, cells in parts)
+            yield [label, *chain(*cells)]
+
+    def _notes(self):
+        built = [f"{r.label} {_where_built(r)}" for r in self._built() if r.built_in]
+        return self._summary([f"built: {'; '.join(built)}"] if built else [])
+
+    def _built(self):
+        """What had to be built, and so has a build cost."""
+        return [result for result in self.values() if result.price is not None]
+
+    def _ratio_cells(self, r, speedup):
+        if r.label == self.baseline:
+            return ["", "", "baseline"]
+        if not speedup.is_known:
+            return ["?", "not known", speedup.verdict]
+        ends = f"{ratio(speedup.low)} to {ratio(speedup.high)}"
+        return [ratio(speedup.speedup), ends, speedup.verdict]
+
+    def _cost_cells(self, r):
+        if r.label == self.baseline:
+            return [seconds(r.price), "baseline", ""]
+        if r.break_even is None:
+            return [seconds(r.price), "never" if r.verdict == SLOWER else "no clear gain", ""]
+        ends = (r.break_even_low, r.break_even_high)
+        low, high = ("never" if end is None else end for end in ends)
+        calls = f"{r.break_even} call{'s' * (r.break_even != 1)}"
+        return [seconds(r.price), calls, f"{low} to {high}"]
+
+    def _summary(self, built=()):
+        """The lines below the tables: how fine the measuring was, notes, and where it was made."""
+        floor = f"{self.noise_floor:.1%}" if isfinite(self.noise_floor) else "not known"
+        launches = f"{len(self.launches)} launches, " if len(self.launches) > 1 else ""
+        line = f"noise floor {floor}, {launches}{self.rounds} rounds in {self.duration:.2f} s"
+        others = [r for r in self.values() if r.label != self.baseline]
+        unsure = [r.label for r in others if r.verdict == UNCLEAR]
+        if not self.complete:
+            line += ", interrupted"
+        elif unsure:
+            line += f"; still open: {', '.join(unsure)}"
+        notes = [f"note: {note}" for note in self._remarks()]
+        return [line, *notes, *built, *self.measured_on().splitlines()]
+
+    def _remarks(self):
+        """What must be known of the machine and of single candidates."""
+        for r in self._built():
+            first = self.timings[r.label]
+            if "cold cache" in first.build_state and first.build_state != r.built_in:
+                yield f"the first {r.label} on this machine had the price {seconds(first.price)}"
+        if limit := self.machine.get("time_limit"):
+            yield f"{TIME_LIMIT}={limit} limits the seconds of measuring"
+        if waiting := self.machine.get("waiting"):
+            yield f"idle threads wait as set by {waiting}"
+        if self.machine.get("is_busy"):
+            yield f"the machine was busy when this began: load {self.machine['load'][0]:.1f}"
+        worst = min(self.values(), key=lambda r: r.independent_rounds)
+        if len(self.launches) == 1 and worst.independent_rounds < self.rounds:
+            rounds = f"for {worst.label} the {self.rounds} rounds are worth"
+            yield f"speeds change slowly: {rounds} {worst.independent_rounds}"
+        for r in self.values():
+            if r.slowdown > SLOWED:
+                yield f"calls of {r.label} take {r.slowdown:.1f} times as long as they took alone"
+            if r.label != self.baseline and r.scatter_within is not None:
+                within = f" by {r.scatter_within:.1%} within a launch, and"
+                within *= isfinite(r.scatter_within)
+                yield f"{r.label} scatters{within} by {r.scatter_between:.1%} between launches"
+
+
+def _where_built(r):
+    """Whether process and caches were cold, in words; '' if it was not built."""
+    return f"in a {r.built_in}" if r.built_in else ""
+
+
+def ratio(number: float) -> str:
+    """A speed-up in three decimals, or where these are 0 in three digits."""
+    return f"{number:.3f}" if number >= 0.001 else f"{number:.3g}"
+
+
+def pictures() -> ModuleType:
+    """The module of the package that draws speed-ups.
+
+    By name, when a picture is asked for: measuring needs nothing of it, nor matplotlib.
+    """
+    return import_module("d2lhybrid.plot.speedups")
+
+
+def _independent(rounds):
+    """The values whose median counts: of a single launch its rounds, of several their medians."""
+    return rounds[0] if len(rounds) == 1 else [median(values) for values in rounds]
+
+
+RENAMED = {"took": "duration", "built_in": "build_state"}  # since older files were written
+
+
+def _renamed(data):
+    return {RENAMED.get(name, name): value for name, value in data.items()}
+
+
+def _timing_from(data):
+    return Timing(**{k: tuple(v) if isinstance(v, list) else v for k, v in _renamed(data).items()})
+
+
+def quoted(labels: Iterable[str]) -> str:
+    """Labels as an error message names them."""
+    return ", ".join(map(repr, labels)) or "none"

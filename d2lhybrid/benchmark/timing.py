@@ -1,0 +1,349 @@
+"""Taking times: of building a candidate, of its first calls, and of blocks of calls in rounds.
+
+    runners = [Runner(label, net, (x,), device_clock) for label in ("eager", "same")]
+    for runner in runners:
+        runner.warm_up()
+    rounds = Rounds(runners, baseline=runners[0])
+    rounds.add()  # two blocks of each candidate, all in random order
+    timing = rounds.timings()["eager"]
+    timing.block_a, timing.block_b, timing.calls  # (2.554e-05,), (2.563e-05,), 11
+
+A block is some calls of a candidate that are timed together, about 0.3 ms; a round is two blocks
+of each candidate. Explained in notebook 06. `timeit` and `torch.utils.benchmark` time one candidate
+after the other.
+"""
+
+import gc
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import repeat
+from math import ceil, inf
+from random import Random
+from statistics import fmean, median
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from .. import frameworks
+from ..workers import format_exception_only
+from .metadata import build_state, kinds_so_far
+
+BLOCK = 0.3e-3  # seconds: 1000 times what the clock needs, far below a scheduler's time slice
+SHORT = 3e-6  # seconds: what takes less cannot be timed by a single call
+LONG_CALL = 5e-3  # seconds: beside such a call it costs nothing to fill the caches
+VERY_LONG = 0.1  # seconds: of such calls none is made that can be done without
+MAX_CALLS = 2**16  # in one block: if the clock shows no time after so many, it never will
+MANY = 1000  # calls timed one by one: enough for the slowest one in a hundred
+MIN_WARMUP, MAX_WARMUP, LONG_WARMUP = 3, 20, 0.05  # calls, calls, seconds
+LONG_FIRST_CALLS = 1.0  # seconds: the limit where more first calls are asked for
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A candidate that does many calls in one; `candidates.repeated` makes it."""
+
+    function: Callable
+    calls: int
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What was measured of one candidate; all times in seconds."""
+
+    block_a: tuple[float, ...]  # a call's time in one of the two blocks of each round
+    block_b: tuple[float, ...]  # in the other one; which came first is random
+    calls: int  # timed together in one block
+    warmup: tuple[float, ...]  # the times of the calls before the first round
+    build: float | None = None  # what a recipe took to build
+    build_state: str = ""  # whether process and caches were cold then
+    inner_calls: int = 1  # in one call; each time in `warmup` is for all of them
+    single: tuple[float, ...] = ()  # calls timed one by one, if blocks have several; see below
+    memory: int | None = None  # the most bytes that the process had, if it was asked
+
+    @property
+    def usual_time(self) -> float:
+        """A call's: the median of all blocks."""
+        return median(self.block_a + self.block_b)
+
+    @property
+    def mean_time(self) -> float:
+        """A call's, on average over all blocks."""
+        return fmean(self.block_a + self.block_b)
+
+    @property
+    def price(self) -> float:
+        """Of building, and what the first calls took more than later ones."""
+        usual = self.usual_time * self.inner_calls
+        return max(0.0, (self.build or 0.0) + sum(time - usual for time in self.warmup))
+
+    @property
+    def slowdown(self) -> float:
+        """The usual time by that of the fastest first call, when no other program ran."""
+        fastest = min(self.warmup, default=0.0)
+        return self.usual_time * self.inner_calls / fastest if fastest else 1.0
+
+    @property
+    def single_calls(self) -> tuple[float, ...]:
+        """The times of calls that were timed one by one: blocks of one call were so anyway."""
+        return self.block_a + self.block_b if self.calls * self.inner_calls == 1 else self.single
+
+    def total_time(self, calls: int) -> float:
+        """Seconds of building and of so many calls, as they come.
+
+        The first calls were timed one by one; each of the others counts as the mean of the blocks.
+        """
+        first = self.warmup[: ceil(calls / self.inner_calls)]
+        later = max(0, calls - len(first) * self.inner_calls)
+        return (self.build or 0.0) + sum(first) + later * self.mean_time
+
+
+class Plan(NamedTuple):
+    """How many calls a block times, and how many it makes first, to warm the caches."""
+
+    calls: int
+    untimed: int
+
+
+class CandidateError(RuntimeError):
+    """The candidate `label` failed.
+
+    `__cause__` is the error that it raised in this process. Of a program `filename` and `line` are
+    the place in its source; the line is 0 where it is not known.
+    """
+
+    def __init__(self, label: str, error: Exception | str, filename: str = "", line: int = 0):
+        what = f"raised {format_exception_only(error)}" if isinstance(error, Exception) else error
+        super().__init__(f"candidate {label!r} {what}")
+        self.label, self.filename, self.line = label, filename, line
+
+
+@contextmanager
+def blamed_on(label):
+    """A block whose errors are the candidate's."""
+    try:
+        yield
+    except Exception as error:
+        raise CandidateError(label, error) from error
+
+
+class Runner:
+    """A candidate in this process, and the clock that times it, a function that returns seconds.
+
+    `function(*args)` is what is timed; it may be a `Repeated`. Or `build()` returns it, and building
+    is timed, too. `warm_up` must come first; then `build`, `build_state`, `warmup` and
+    `inner_calls` are those of its `Timing`, `fastest` the seconds of the fastest call so far,
+    `results` what the first and the third call returned, or what `keep` makes of it: a later call
+    may change it. The third, as TorchScript compiles in it.
+
+    `processes.ProgramRunner` has the same interface, for a candidate in a process of its own.
+    """
+
+    single, memory = (), None  # a program's process is asked for them
+    machine = None  # of a program's process: what `describe_machine` says there
+    worker = loading = None  # a program's process, and the request that loads it
+    waking = 0.0  # seconds until calls are as fast as ever again after a pause; here is none
+
+    def __init__(self, label, function, args, clock, build=None, keep=lambda result: result):
+        self.label, self.function, self.args, self.clock = label, function, args, clock
+        self.build, self.build_state, self._build, self._keep = None, "", build, keep
+
+    def load(self) -> None:
+        """Here is nothing to wait for."""
+
+    def warm_up(self, first_calls: int = 0) -> None:
+        """Build the candidate, if that is asked for, and make its first calls.
+
+        They are at least so many as `first_calls`, in case there is time for them. CandidateError
+        if it fails, TypeError if what is built cannot be called.
+        """
+        before, start = self._build and kinds_so_far(), self.clock()
+        if self._build:
+            with blamed_on(self.label):
+                self.function = self._build()
+            self.build = self.clock() - start
+        self.inner_calls = 1
+        if isinstance(self.function, Repeated):
+            self.function, self.inner_calls = self.function.function, self.function.calls
+        if not callable(self.function):
+            text = f"the recipe of {self.label!r} built {self.function!r}, which is not callable"
+            raise TypeError(text)
+        self.warmup, self.results = self._warmed_up(first_calls)
+        self.fastest = min(self.warmup)
+        if before:  # only now: torch.compile compiles in the first calls
+            self.build_state = build_state(self.function, *before)
+
+    def _warmed_up(self, first_calls):
+        """Call until the calls are alike: TorchScript watches two, and compiles in the third.
+
+        Returns the seconds of these calls, and the results that are kept.
+        """
+        times, kept, elapsed = [], [], 0.0
+        limits = [(MIN_WARMUP, inf), (MAX_WARMUP, LONG_WARMUP), (first_calls, LONG_FIRST_CALLS)]
+        while any(len(times) < calls and elapsed < seconds for calls, seconds in limits):
+            time, result = self._one_call()
+            times.append(time)
+            elapsed += time
+            if len(times) in (1, MIN_WARMUP):
+                kept.append(self._keep(result))
+            del result  # two are kept, and no more
+        return tuple(times), kept
+
+    def _one_call(self):
+        """Its seconds, and what it returned."""
+        with blamed_on(self.label):
+            start = self.clock()
+            result = self.function(*self.args)
+            return self.clock() - start, result
+
+    def try_once(self) -> float:
+        """One more call, to learn how fast a call can be; returns `fastest`."""
+        self.fastest = min(self.fastest, self._one_call()[0])
+        return self.fastest
+
+    def fitting_calls(self) -> int:
+        """How many calls take as long as a block should."""
+        calls = max(1, round(BLOCK / max(self.fastest, SHORT)))
+        while calls >= BLOCK / SHORT:  # so short a call cannot be timed alone
+            if min(self._block(calls, untimed=1) for _ in range(3)) >= BLOCK / 2:
+                break
+            if calls * 2 > MAX_CALLS:
+                raise self._below_the_clock(calls)
+            calls *= 2
+        return calls
+
+    def measure(self, calls: int, untimed: int) -> float:
+        """Seconds a call: the mean over one block, begun with the calls that are not timed.
+
+        One such call brings the function's own data into the caches. Without it, a block that
+        follows a block of the same function would seem faster. A long call does not need it.
+        """
+        duration = self._block(calls, untimed)
+        if duration <= 0:
+            raise self._below_the_clock(calls)
+        return duration / calls / self.inner_calls
+
+    def single_calls(self, seconds: float) -> list[float]:
+        """The times of calls, each timed by itself, in so many seconds; MANY at most."""
+        times, began = [], self.clock()
+        while len(times) < MANY and self.clock() - began < seconds:
+            times.append(self._block(1, untimed=0) / self.inner_calls)
+        return times
+
+    def _block(self, calls, untimed):
+        function, clock = self.function, self.clock
+        with blamed_on(self.label):
+            for args in repeat(self.args, untimed):
+                function(*args)
+            start = clock()
+            for args in repeat(self.args, calls):
+                function(*args)
+            return clock() - start
+
+    def _below_the_clock(self, calls):
+        return ValueError(f"the clock sees too little time pass in {calls} calls of {self.label!r}")
+
+
+class Rounds:
+    """The times of several runners, round by round. `len` counts the whole rounds.
+
+    A round has two blocks of each runner, all in random order. Why two? If only the baseline
+    came twice, as its own control, it would more often follow itself, find its data in the
+    caches, and so seem faster.
+    """
+
+    def __init__(self, runners: list[Runner], baseline: Runner):
+        self.plans = fit_blocks(runners, baseline)
+        self._blocks = {runner: ([], []) for runner in runners}
+        self._order = [(runner, times) for runner in runners for times in self._blocks[runner]]
+        self._shuffle = Random().shuffle  # its own: the program's random numbers stay the same
+
+    def add(self) -> None:
+        """Measure one more round."""
+        self._shuffle(self._order)
+        for runner, times in self._order:
+            times.append(runner.measure(*self.plans[runner]))
+
+    def __len__(self):
+        return min(len(times) for _, times in self._order)
+
+    def shortest(self) -> float:
+        """Seconds that a round takes at least."""
+        return sum(sum(self.plans[runner]) * runner.fastest for runner, _ in self._order)
+
+    def timings(self) -> dict[str, Timing]:
+        """What was measured so far: label -> Timing."""
+        whole, found = len(self), {}  # a round that was interrupted does not count
+        for runner, blocks in self._blocks.items():
+            a, b = (tuple(times[:whole]) for times in blocks)
+            warmup = runner.warmup, runner.build, runner.build_state, runner.inner_calls
+            single = tuple(runner.single), runner.memory
+            found[runner.label] = Timing(a, b, self.plans[runner].calls, *warmup, *single)
+        return found
+
+
+def fit_blocks(runners: list[Runner], baseline: Runner) -> dict[Runner, Plan]:
+    """Choose how the blocks of each runner are made, for all runners together.
+
+    They are tried in turn, so that a busy moment is one for all. A runner whose block size is
+    within a factor of four of the baseline's gets the baseline's: only if equal functions are
+    treated as equals is either as likely to be the faster one in a round.
+    """
+    start = baseline.clock()
+    last = 0 if all(runner.fastest >= VERY_LONG for runner in runners) else MAX_WARMUP
+    for _ in range(last):
+        for runner in runners:
+            runner.try_once()
+        if baseline.clock() - start > LONG_WARMUP:
+            break
+    calls = {runner: runner.fitting_calls() for runner in runners}
+    usual = calls[baseline]
+    are_long = all(runner.fastest >= LONG_CALL for runner in runners)
+    return {
+        runner: Plan(
+            usual if usual / 4 <= own <= usual * 4 else own,
+            untimed=0 if are_long else max(1, round(runner.waking / max(runner.fastest, SHORT))),
+        )
+        for runner, own in calls.items()
+    }
+
+
+def device_clock() -> float:
+    """Seconds, read when every device has done what was asked of it."""
+    frameworks.synchronize()  # what is still to be done belongs to what came before
+    return perf_counter()
+
+
+@contextmanager
+def no_garbage_collection():
+    """Keep the garbage collector from running inside the `with`, like `timeit`."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def python_calls(function: Callable, *args: Any) -> int:
+    """Count the functions of Python that one call of `function(*args)` calls, itself among them.
+
+    What is done only in the first calls, such as compiling, is not counted: there are three calls
+    before the one that is. Functions written in C are not counted either.
+    """
+    for _ in range(3):
+        function(*args)
+    count = 0
+
+    def note(frame, event, _):
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        function(*args)
+    finally:
+        sys.setprofile(before)
+    return count

@@ -1,0 +1,129 @@
+"""What a measurement says about where it was made."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+import d2lhybrid
+from d2lhybrid import available_cores, compare
+from d2lhybrid.benchmark import measured_on as module
+from d2lhybrid.benchmark.metadata import (
+    describe_machine,
+    lines_about,
+    load_average,
+)
+
+
+def test_what_a_reader_must_know():
+    with torch.no_grad():
+        machine = describe_machine(torch.zeros(1))
+    assert machine["gradients"] is False
+    assert describe_machine()["gradients"] is True
+    assert machine["device"] == "cpu"
+    assert machine["threads"] == torch.get_num_threads()
+    assert machine["versions"]["torch"] == torch.__version__
+    assert machine["versions"]["d2lhybrid"] == d2lhybrid.__version__
+    assert json.loads(json.dumps(machine)) == machine
+    here, used = lines_about(machine)
+    threads = "1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"
+    for part in (machine["processor"], machine["date"][:10], threads):
+        assert part in here
+    for part in ("gradients off", f"torch {torch.__version__}"):
+        assert part in used
+
+
+def test_the_machine_names_the_devices_of_the_arguments():
+    there = SimpleNamespace(device="mps:0")
+    assert describe_machine(3, there, there)["device"] == "mps:0"
+    assert describe_machine(3)["device"] == "cpu"
+    assert "mps:0" in lines_about(describe_machine(there))[0]
+
+
+def test_one_core_is_not_called_cores():
+    machine = describe_machine() | {"cores": 1, "threads": 1}
+    assert ", 1 core, 1 thread, " in lines_about(machine)[0]
+    assert ", 2 cores, cpu" in lines_about(machine | {"cores": 2, "threads": None})[0]
+
+
+GROUPS = [
+    # /proc/self/cgroup, the files below /sys/fs/cgroup, the limits that they set
+    ("0::/\n", {}, []),
+    ("0::/\n", {"cpu.max": "max 100000"}, []),
+    ("0::/\n", {"cpu.max": "150000 100000"}, [1.5]),
+    ("0::/a/b\n", {"a/b/cpu.max": "400000 100000", "a/cpu.max": "200000 100000"}, [2, 4]),
+    ("0::/a\n", {"other/cpu.max": "100000 100000"}, []),
+    ("0::/a\n", {"a/cpu.max": "not a number"}, []),
+    (
+        "3:memory:/m\n1:cpu,cpuacct:/a\n",
+        {"cpu/a/cpu.cfs_quota_us": "300000", "cpu/a/cpu.cfs_period_us": "100000"},
+        [3],
+    ),
+    ("1:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, []),
+]
+
+
+@pytest.mark.parametrize(("own", "files", "limits"), GROUPS)
+def test_limits_of_control_groups(own, files, limits, tmp_path):
+    (tmp_path / "own").write_text(own)
+    for name, text in files.items():
+        (tmp_path / "root" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "root" / name).write_text(text)
+    found = module._cgroup_cpu_quotas(tmp_path / "root", tmp_path / "own")
+    assert sorted(found) == limits
+
+
+@pytest.mark.parametrize(
+    ("limits", "cores"), [([], 4), ([9.0], 4), ([3.9], 3), ([2.0, 1.5], 1), ([0.2], 1)]
+)
+def test_cores_are_those_that_the_limits_allow(limits, cores, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {1, 3, 5, 7}, raising=False)
+    monkeypatch.setattr(module, "_cgroup_cpu_quotas", lambda: limits)
+    assert available_cores() == cores == describe_machine()["cores"]
+
+
+def test_where_there_is_no_affinity_the_system_is_asked(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(module, "_cgroup_cpu_quotas", lambda: [])
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    assert available_cores() == 6
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert available_cores() == 1
+
+
+def test_a_busy_machine_is_named(monkeypatch, clock):
+    cores = available_cores()
+    monkeypatch.setattr(module, "_ticks", lambda: (0, time.monotonic()))  # never idle
+    for load, said in ((cores + 0.25, 1), (cores - 0.25, 0)):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
+        comparison = compare({"a": clock.work(1e-3), "b": clock.work(1e-3)}, clock=clock)
+        assert comparison.machine["load"] == [load, load]
+        note = f"\nnote: the machine was busy when this began: load {load:.1f}\n"
+        assert str(comparison).count(note) == said
+    monkeypatch.delattr(os, "getloadavg")
+    assert load_average() is None  # as on Windows
+
+
+def test_what_this_program_did_before_makes_no_busy_machine(monkeypatch):
+    for idle, busy in ((9, True), (11, False)):
+        ticks = iter([(100, 1000), (100 + idle, 1020)])
+        monkeypatch.setattr(module, "_ticks", lambda ticks=ticks: next(ticks))
+        for _ in range(2):  # of one load it is asked once, as the answer takes a while
+            assert module.is_busy(1e4) is busy
+        assert not module.is_busy(available_cores() - 0.25)
+    monkeypatch.setattr(module, "_ticks", lambda: Path("/no such file").read_text())
+    assert module.is_busy(1e4)  # elsewhere the average must do
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says it")
+def test_time_passes_on_all_cores():
+    before = module._ticks()
+    time.sleep(0.1)
+    idle, total = (then - now for then, now in zip(module._ticks(), before, strict=True))
+    assert 0 <= idle <= total
+    assert total > 0

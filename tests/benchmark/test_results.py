@@ -1,0 +1,226 @@
+"""Several launches: their interval, what scatters within and between them, prices and totals."""
+
+import json
+from dataclasses import fields
+from math import e, inf, sqrt
+from statistics import median
+
+import pytest
+from benchmark_helpers import launched, steady
+
+from d2lhybrid import Comparison
+from d2lhybrid.benchmark.statistics import FASTER, SLOWER, UNCLEAR
+from d2lhybrid.benchmark.timing import Timing
+
+SPEEDUPS = [1.25, 1.0, 4.0, 2.0, 1.6, 5.0, 8.0, 2.5, 10.0]  # sorted: 1 1.25 1.6 2 2.5 4 5 8 10
+
+
+def with_speedups(speedups, others=("b",), **more):
+    return launched(
+        [{"a": steady(1.0)} | {label: steady(1 / s, **more) for label in others} for s in speedups]
+    )
+
+
+@pytest.mark.parametrize(
+    ("speedups", "others", "low", "speedup", "high"),
+    [
+        (SPEEDUPS, "b", 1.25, 2.5, 8.0),  # 9 launches: all but the extremes
+        (SPEEDUPS, "bc", 1.0, 2.5, 10.0),  # two candidates: each interval is wider
+        (SPEEDUPS[:6], "b", 1.0, 1.8, 5.0),  # 6 launches: from the least to the most
+        (SPEEDUPS[:5], "b", 0.0, 1.6, inf),  # an interrupted run: too few
+    ],
+)
+def test_launches_give_an_interval_by_their_order(speedups, others, low, speedup, high):
+    result = with_speedups(speedups, others)["b"]
+    assert result.low == pytest.approx(low)
+    assert result.speedup == pytest.approx(speedup, rel=0.01)
+    assert result.high == pytest.approx(high)
+    assert result.independent_rounds == len(speedups)
+
+
+def test_the_intervals_of_all_candidates_hold_together():
+    assert with_speedups(SPEEDUPS).error == 0.04
+    assert with_speedups(SPEEDUPS, others="bcde").error == 0.01
+
+
+def test_one_odd_launch_changes_no_verdict():
+    assert with_speedups([1.2] * 8 + [0.5])["b"].verdict == FASTER
+    assert with_speedups([0.8] * 8 + [2.0])["b"].verdict == SLOWER
+    assert with_speedups([1.2] * 7 + [0.5] * 2)["b"].verdict == UNCLEAR
+
+
+def scattered(logs):
+    """A timing whose speed-ups over one of 1 s have these logarithms."""
+    times = tuple(e**-value for value in logs)
+    return Timing(times, times, calls=1, warmup=())
+
+
+def test_scatter_within_launches_is_not_scatter_between_them():
+    rounds = [-0.03, -0.02, -0.01, 0.01, 0.02, 0.03]
+    within = launched([{"a": steady(1.0), "b": scattered(rounds)}] * 6)["b"]
+    assert within.scatter_within == pytest.approx(0.03)
+    assert within.scatter_between == pytest.approx(0)
+    different = [{"a": steady(1.0), "b": scattered([value] * 6)} for value in rounds]
+    between = launched(different)["b"]
+    assert between.scatter_within == pytest.approx(0)
+    assert between.scatter_between == pytest.approx(2 * 0.01 * sqrt(28 / 5))
+    text = str(launched(different))
+    assert "b scatters by 0.0% within a launch, and by 4.7% between launches" in text
+
+
+def test_a_single_launch_has_no_scatter_between():
+    result = with_speedups([2.0])["b"]
+    assert result.scatter_within is None
+    assert result.scatter_between is None
+    assert result.break_even_low is None
+
+
+def test_the_noise_floor_comes_from_all_launches():
+    def base(ratio):
+        return Timing((1.0,) * 6, (ratio,) * 6, calls=1, warmup=())
+
+    ratios = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05]
+    launches = [{"a": base(ratio), "b": base(ratio)} for ratio in ratios]
+    assert launched(launches).noise_floor == pytest.approx(0.05)
+
+
+def with_prices(prices, **more):
+    """A call of b saves one second of two."""
+    return launched([{"a": steady(2.0), "b": steady(1.0, build=p)} for p in prices], **more)
+
+
+def test_the_break_even_has_an_interval():
+    result = with_prices([50.0, 10.0, 80.0, 30.0, 20.5, 60.0, 70.0, 90.0, 40.0])
+    b = result["b"]
+    assert (b.break_even_low, b.break_even, b.break_even_high) == (21, 50, 80)
+    assert b.price == 50
+    row = next(line for line in str(result).splitlines() if "50.00 s" in line)
+    assert " ".join(row.split()) == "b in a cold process 50.00 s 50 calls 21 to 80"
+
+
+def test_what_is_not_sure_to_be_faster_does_not_pay():
+    slower = launched([{"a": steady(1.0), "b": steady(2.0, build=3.0)}] * 9)
+    assert slower["b"].break_even is None
+    assert "never" in str(slower)
+    unclear = with_speedups([1.2] * 7 + [0.5] * 2, build=3.0)
+    assert unclear["b"].break_even is None
+    assert "no clear gain" in str(unclear)
+
+
+@pytest.mark.parametrize(
+    ("calls", "speedup", "verdict"), [(1, 2 / 11, SLOWER), (10, 1, UNCLEAR), (90, 1.8, FASTER)]
+)
+def test_the_total_is_judged_with_the_building(calls, speedup, verdict):
+    prices = [10.0] * 9 if verdict != UNCLEAR else [8.0, 9.0, 10.0, 10.0, 10.0, 10.0, 11.0, 12.0]
+    result = with_prices(prices, calls=calls)
+    total = result["b"].total
+    assert result["b"].verdict == FASTER
+    assert total.speedup == pytest.approx(speedup)
+    assert total.verdict == verdict
+    assert total.time == pytest.approx(10 + calls)
+    assert f"{calls} calls" in str(result)
+    assert result["a"].total.time == 2 * calls
+
+
+def test_without_a_number_of_calls_there_is_no_total():
+    result = with_prices([10.0] * 9)
+    assert result["b"].total is None
+
+
+def test_several_launches_can_be_written_and_read():
+    result = with_prices([10.0, 20.0, 30.0, 40.0, 50.0, 60.0], calls=20)
+    read = Comparison.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert read == result
+    assert str(read) == str(result)
+    assert len(read.launches) == 6
+
+
+def test_the_text_counts_launches_and_rounds():
+    text = str(with_speedups(SPEEDUPS))
+    assert "9 launches, 54 rounds in 1.00 s" in text
+
+
+# Among some of the candidates
+
+
+def times(*first):
+    """A timing whose second blocks take one per cent longer for each round."""
+    second = [seconds * 1.01**n for n, seconds in enumerate(first)]
+    return Timing(first, tuple(second), calls=1, warmup=())
+
+
+@pytest.fixture
+def three():
+    return launched(
+        [
+            {
+                "a": times(3.0, 3.1, 2.9, 3.0, 3.3, 2.7, 3.2),
+                "b": steady(2.0, rounds=7),
+                "c": times(1.0, 1.2, 1.1, 0.9, 1.3, 1.4, 0.8),
+            }
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "label"), [("ca", "a"), ("ac", "c"), ("cb", "b"), ("bca", "a"), ("cab", "b")]
+)
+def test_any_candidate_can_be_the_baseline(three, labels, label):
+    base, own = three.timings[labels[0]], three.timings[label]
+    rounds = zip(base.block_a, base.block_b, own.block_a, own.block_b, strict=True)
+    wanted = median(sqrt(a * b / (c * d)) for a, b, c, d in rounds)
+    assert three.among(labels)[label].speedup == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "low", "high"),
+    [("ab", 0.04, 1.25, 8.0), ("abab", 0.04, 1.25, 8.0), ("abc", 0.02, 1.0, 10.0)],
+)
+def test_among_fewer_an_interval_is_narrower(labels, error, low, high):
+    among = with_speedups(SPEEDUPS, others="bcdef").among(labels)
+    assert among.error == pytest.approx(error)
+    assert among["b"].low == pytest.approx(low)
+    assert among["b"].high == pytest.approx(high)
+
+
+def test_the_noise_floor_is_that_of_the_new_baseline(three):
+    assert three.among("ba").noise_floor == 0
+    for labels in ("cb", "ac"):
+        assert three.among(labels).noise_floor == pytest.approx(1.01**6 - 1)
+
+
+@pytest.mark.parametrize("labels", ["ab", "ba", "cab", "bacb"])
+def test_among_takes_the_order_of_the_labels(three, labels):
+    among = three.among(label for label in labels)  # they can be read only once
+    assert among.baseline == labels[0]
+    assert list(among) == list(dict.fromkeys(labels))
+    assert [list(timings) for timings in among.launches] == [list(among)]
+    assert f"{labels[0]} " in str(among).splitlines()[1]
+    assert "baseline" in str(among).splitlines()[1]
+
+
+def test_among_changes_nothing_else():
+    result = with_prices([10.0, 20.0, 30.0, 40.0, 50.0, 60.0], calls=20)
+    among = result.among("ba")
+    others = {field.name for field in fields(Comparison)} - {"baseline", "launches"}
+    assert all(getattr(among, name) == getattr(result, name) for name in others)
+    for timings, before in zip(among.launches, result.launches, strict=True):
+        assert timings == before
+    assert among["a"].speedup == pytest.approx(0.5)
+    assert among["a"].verdict == SLOWER
+    assert among["a"].low == 1 / result["b"].high
+    assert list(result) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "message"),
+    [
+        (["a", "z"], KeyError, "'z' is not one of 'a', 'b', 'c'"),
+        (["a"], ValueError, "at least two labels, got 'a'"),
+        (["a", "a"], ValueError, "got 'a'"),
+        ([], ValueError, "got none"),
+    ],
+)
+def test_among_names_what_it_cannot_compare(three, labels, error, message):
+    with pytest.raises(error, match=message):
+        three.among(labels)

@@ -1,0 +1,100 @@
+"""`sweep`: sizes, crossings, and what is shown. The clock is ours."""
+
+import json
+
+import numpy
+import pytest
+from benchmark_helpers import crossing_sweep, example, fails
+
+from d2lhybrid import Sweep, sweep
+from d2lhybrid.benchmark.statistics import FASTER, SLOWER
+from d2lhybrid.benchmark.sweeps import Crossing
+
+
+def test_sweep_finds_the_crossing(clock):
+    swept = crossing_sweep(clock)
+    assert [c["b"].verdict for c in swept.values()] == [SLOWER, SLOWER, FASTER]
+    (crossing,) = swept.crossings()
+    assert (crossing.label, crossing.below, crossing.above) == ("b", 16, 32)
+    assert crossing.at == pytest.approx(16 * 2**0.5)
+    assert crossing.verdict == FASTER
+    assert swept.complete
+    assert "crossings: b faster from about 22.6 (between 16 and 32)" in str(swept)
+
+
+def test_sizes_may_be_numpys(clock):
+    sizes = [numpy.int64(1), numpy.float32(16.0), 32]
+    work = {"a": lambda n: clock.work(n * 1e-5)(), "b": lambda n: clock.work(n * 1e-5)()}
+    swept = sweep(work, lambda n: n, sizes, clock=clock)
+    assert list(Sweep.from_dict(json.loads(json.dumps(swept.to_dict())))) == sizes
+
+
+@pytest.mark.parametrize(
+    ("at", "about"), [(0.123456, "0.123"), (22.63, "22.6"), (1963.4, "1960"), (98765.4, "98800")]
+)
+def test_a_crossing_is_printed_with_three_digits(at, about):
+    assert Crossing("b", 1, 1e5, at, FASTER).about == about
+
+
+def test_an_unclear_size_between_is_no_crossing_of_its_own(clock):
+    def b(n):
+        clock.now += {1: 2e-3, 2: 1e-3, 3: 0.5e-3, 4: 1e-3}[n]
+
+    swept = sweep({"a": clock.work(1e-3), "b": b}, lambda n: (n,), [1, 2, 3, 4], clock=clock)
+    (crossing,) = swept.crossings()
+    assert (crossing.below, crossing.above) == (1, 3)
+    assert crossing.at == pytest.approx(2)  # where the drawn line is at 1, not half-way to 3
+    assert [line.split()[-1][-1] for line in str(swept).splitlines()[1:5]] == ["0", "~", "0", "~"]
+
+
+def test_an_interrupted_sweep_gives_the_sizes_it_has(clock):
+    def interrupted(n):
+        if n == 2:
+            raise KeyboardInterrupt
+        clock.now += 1e-3
+
+    swept = sweep({"a": interrupted, "b": interrupted}, lambda n: n, [1, 2, 3], clock=clock)
+    assert list(swept) == [1]
+    assert not swept.complete
+    assert "interrupted" in str(swept)
+
+
+def test_as_dict_and_back(clock):
+    swept = Sweep({1: example(clock), 8: example(clock)})
+    assert Sweep.from_dict(json.loads(json.dumps(swept.to_dict()))) == swept
+
+
+def test_a_sweep_is_a_mapping_from_sizes_to_comparisons(clock):
+    swept = crossing_sweep(clock)
+    assert list(swept) == [1, 16, 32]
+    assert 16 in swept
+    assert 2 not in swept
+    assert [one["b"].verdict for one in swept.values()] == [SLOWER, SLOWER, FASTER]
+    with pytest.raises(KeyError, match="2 is not one of 1, 16, 32"):
+        swept[2]
+
+
+def test_a_candidate_that_fails_at_some_size_is_left_out(clock):
+    def b(n):
+        return fails() if n == 2 else clock.work(2e-3)()
+
+    errors = []
+    candidates = {"a": clock.work(1e-3), "b": b, "c": clock.work(2e-3)}
+    swept = sweep(candidates, lambda n: n, [1, 2, 3], clock=clock, on_error=errors.append)
+    assert swept.labels == ["c"]
+    assert ["b" in one for one in swept.values()] == [True, False, False]
+    assert [error.label for error in errors] == ["b"]
+    assert "b" not in str(swept).splitlines()[0].split()
+
+
+def test_the_picture_shows_sizes_and_crossings(clock):
+    ax = crossing_sweep(clock).plot()
+    assert "22.6" in [text.get_text() for text in ax.texts]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["b"]
+
+
+@pytest.mark.parametrize("sizes", [[], [1, 0], ["1"]])
+def test_sizes_are_numbers_above_0(clock, sizes):
+    candidates = {"a": clock.work(1e-3), "b": clock.work(1e-3)}
+    with pytest.raises(ValueError, match="one or more numbers above 0, not "):
+        sweep(candidates, abs, sizes)

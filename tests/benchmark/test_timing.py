@@ -1,0 +1,261 @@
+"""Blocks and rounds: how many calls, in which order, and what waits for what. The clock is ours."""
+
+import gc
+import inspect
+import random
+import sys
+from contextlib import contextmanager
+from itertools import count
+from types import SimpleNamespace
+
+import pytest
+import torch
+from benchmark_helpers import restless
+
+from d2lhybrid import compare, frameworks, python_calls, recipe, repeated
+from d2lhybrid.benchmark import launch, measured_on, timing
+from d2lhybrid.benchmark.statistics import EQUAL, FASTER, UNCLEAR
+
+
+def test_a_clear_answer_takes_the_whole_time_as_an_open_one_does(clock):
+    result = compare({"a": clock.work(30e-6), "b": clock.work(20e-6)}, clock=clock)
+    assert 1 <= result.took < 1.01
+    assert "still open" not in str(result)
+    clock.slow = restless(0.3)
+    candidates = {"a": clock.work(30e-6), "b": clock.work(30e-6 / 1.013)}
+    result = compare(candidates, clock=clock, time_limit=0.4)
+    assert result["b"].verdict == UNCLEAR
+    assert 0.4 <= result.took < 0.41
+    assert "still open: b" in str(result)
+    longer = compare(candidates, clock=clock, time_limit=4)
+    assert longer.rounds > 2 * result.rounds
+
+
+def test_a_block_fits_the_call(clock):
+    candidates = {"a": clock.work(1e-6), "b": clock.work(1e-4), "c": clock.work(0.02)}
+    result = compare(candidates, clock=clock)
+    assert [timing.calls for timing in result.timings.values()] == [200, 3, 1]
+    close = compare({"a": clock.work(30e-6), "b": clock.work(28e-6)}, clock=clock)
+    assert {timing.calls for timing in close.timings.values()} == {10}  # 11 would suit b
+
+
+def test_a_block_fits_the_call_as_it_becomes(clock):
+    calls = count()
+
+    def at_first_slow():  # for as many calls as warming up takes
+        clock.now += 1e-3 if next(calls) < 20 else 30e-6
+
+    result = compare({"a": clock.work(30e-6), "b": at_first_slow}, clock=clock)
+    assert result.timings["b"].calls == 10
+
+
+def test_a_clock_that_moves_in_coarse_steps_gets_longer_blocks(clock, monkeypatch):
+    ticks = count()
+    assert timing.smallest_step(lambda: next(ticks) // 7 / 1000) == pytest.approx(1e-3)
+    assert timing.block_length() == timing.BLOCK  # natively nothing changes
+    monkeypatch.setattr(timing, "block_length", lambda: timing.STEPS * 1e-4)
+    candidates = {"a": clock.work(16e-6), "b": clock.work(1e-3), "c": clock.work(0.02)}
+    result = compare(candidates, clock=lambda: clock() // 1e-4 * 1e-4)  # 16e-6 alone measures 0
+    assert [one.calls for one in result.timings.values()] == [400, 10, 1]
+
+
+def test_slow_calls_get_rounds_enough_for_an_interval(clock):
+    result = compare({"a": clock.work(2.0), "b": clock.work(1.0)}, clock=clock)
+    assert result.rounds == 10
+    assert result["b"].verdict == FASTER
+    assert result["b"].low == pytest.approx(2)
+    assert result.took == 10 * 2 * (2.0 + 1.0)  # no call untimed: they are long
+    assert clock.now == pytest.approx(result.took + 3 * (2.0 + 1.0))  # to warm up, and no trial
+
+
+def test_one_round_is_measured_even_if_the_machine_stands_still_before(clock, monkeypatch):
+    @contextmanager
+    def stands_still():
+        clock.now += 60
+        yield
+
+    monkeypatch.setattr(launch, "no_garbage_collection", stands_still)
+    candidates = {"a": clock.work(1e-3), "b": clock.work(1e-3)}
+    assert compare(candidates, clock=clock).rounds == 1
+
+
+def test_the_order_is_random_and_every_round_is_whole(clock):
+    order = []
+
+    def noting(label):
+        work = clock.work(1e-3)
+
+        def run():
+            order.append(label)
+            work()
+
+        return run
+
+    random.seed(5)
+    expected = random.Random(5).random()
+    result = compare({"a": noting("a"), "b": noting("b")}, clock=clock, time_limit=8)
+    assert random.random() == expected  # the program's own generator was left alone
+    calls = order[-8 * result.rounds :: 2]  # each block: one call untimed, one timed
+    rounds = list(zip(*[iter(calls)] * 4, strict=True))
+    assert {tuple(sorted(labels)) for labels in rounds} == {("a", "a", "b", "b")}
+    assert len(set(rounds)) == 6
+
+
+def test_to_follow_itself_is_no_advantage(clock):
+    # The first call after another function finds cold caches and takes twice as long.
+    last = None
+
+    def cached(data):
+        def run():
+            nonlocal last
+            clock.now += 100e-6 if last is data else 200e-6
+            last = data
+
+        return run
+
+    result = compare({"a": cached("a"), "b": cached("b")}, clock=clock)
+    assert result["b"].speedup == pytest.approx(1)
+    assert result["b"].verdict == EQUAL
+
+
+def test_the_garbage_collector_rests_meanwhile_and_comes_back(clock):
+    seen = []
+
+    def work():
+        seen.append(gc.isenabled())
+        clock.now += 1e-3
+
+    compare({"a": work, "b": work}, clock=clock)
+    assert not any(seen[-100:])
+    assert gc.isenabled()
+
+
+def test_waits_for_a_device_before_the_clock_is_read(clock):
+    queue = []
+
+    def on_device(seconds):
+        return lambda: queue.append(seconds)
+
+    def device_clock():  # waits, and then reads
+        clock.now += sum(queue)
+        queue.clear()
+        return clock()
+
+    candidates = {"a": on_device(30e-6), "b": on_device(20e-6)}
+    candidates["c"] = recipe(lambda: queue.append(2.0) or on_device(20e-6))
+    result = compare(candidates, clock=device_clock)
+    assert result["b"].speedup == pytest.approx(1.5)
+    assert result["a"].median == pytest.approx(30e-6)
+    assert result.timings["c"].build == pytest.approx(2.0)
+    assert all(time == pytest.approx(30e-6) for time in result.timings["a"].warmup)
+
+
+def test_the_usual_clock_waits_for_devices_and_then_reads(monkeypatch):
+    seen = []
+    monkeypatch.setattr(frameworks, "synchronize", lambda: seen.append("wait"))
+    monkeypatch.setattr(timing, "perf_counter", lambda: seen.append("read"))
+    inspect.signature(compare).parameters["clock"].default()
+    assert seen == ["wait", "read"]
+
+
+def test_many_calls_in_one_share_its_time(clock):
+    many = repeated(clock.work(16e-3), 16)
+    for loop in (many, recipe(lambda: many)):
+        result = compare({"one": clock.work(1e-3), "loop": loop}, clock=clock)
+        assert result["loop"].median == pytest.approx(1e-3)
+        assert result["loop"].verdict == EQUAL
+
+
+def test_many_calls_in_one_are_no_price(clock):
+    many = repeated(clock.work(8e-3), 16)
+
+    def build():
+        clock.now += 2.0
+        return many
+
+    result = compare({"one": clock.work(1e-3), "loop": recipe(build)}, clock=clock)
+    assert result["loop"].price == pytest.approx(2.0)
+    assert result["loop"].break_even == pytest.approx(2.0 / 0.5e-3, abs=1)
+
+
+def test_slow_first_calls_of_many_in_one_are_paid_in_seconds_of_waiting(clock):
+    first = iter([1.0])
+
+    def run():
+        clock.now += next(first, 16e-3)
+
+    loop = recipe(lambda: repeated(run, 16))
+    result = compare({"one": clock.work(2e-3), "loop": loop}, clock=clock)
+    assert result["loop"].price == pytest.approx(1.0 - 16e-3)
+
+
+def test_whether_the_process_was_cold(clock, monkeypatch):
+    monkeypatch.setattr(measured_on, "_built", set())
+
+    class Compiled:
+        def __call__(self):
+            clock.now += 1e-3
+
+    candidates = {"a": clock.work(1e-3), "b": recipe(Compiled), "c": recipe(Compiled)}
+    candidates["d"] = recipe(lambda: clock.work(1e-3))
+    candidates["e"] = recipe(lambda: lambda: candidates["a"]())  # another function
+    result = compare(candidates, clock=clock)
+    said = [r.built_in for r in result.values()]
+    assert said == ["", "cold process", "warm process", "cold process", "cold process"]
+    assert compare(candidates, clock=clock)["d"].built_in == "warm process"
+
+
+def test_whether_the_compilers_cache_was_cold(clock, monkeypatch):
+    stats, inductor = {"unique_graphs": 2}, {"fxgraph_cache_hit": 3, "fxgraph_cache_miss": 5}
+    dynamo = SimpleNamespace(counters={"stats": stats, "inductor": inductor})
+    monkeypatch.setitem(sys.modules, torch.__name__, torch)  # only what is loaded is asked
+    monkeypatch.setitem(sys.modules, "torch._dynamo.utils", dynamo)
+    monkeypatch.setattr(measured_on, "_built", set())
+
+    def compiling(counter):
+        def build():
+            stats["unique_graphs"] += 1
+            inductor[counter] += 1
+            return clock.work(1e-3)
+
+        return recipe(build)
+
+    candidates = {"a": clock.work(1e-3), "b": compiling("fxgraph_cache_miss")}
+    candidates["c"] = compiling("fxgraph_cache_hit")
+    said = [r.built_in for r in compare(candidates, clock=clock).values()]
+    assert said == ["", "cold process, cold cache", "warm process, warm cache"]
+
+
+# Calls of Python, counted
+
+
+def inner(x):
+    return x
+
+
+def outer(x, y):
+    return inner(x) + inner(y)
+
+
+def test_the_function_itself_counts_and_c_does_not():
+    assert python_calls(outer, 1, 2) == 3
+    assert python_calls(abs, -1) == 0
+
+
+def test_what_happens_only_at_first_is_not_counted():
+    calls = []
+
+    def learns():
+        calls.append(1)
+        if len(calls) < 3:
+            outer(1, 2)
+
+    assert python_calls(learns) == 1
+    assert len(calls) == 4
+
+
+def test_an_error_leaves_the_profiler_as_it_was():
+    before = sys.getprofile()
+    with pytest.raises(TypeError):
+        python_calls(outer, 1)
+    assert sys.getprofile() is before
