@@ -4,7 +4,6 @@ from .benchmark.agreement import (
     difference as difference,
 )
 from .benchmark.candidates import (
-    CandidateError as CandidateError,
     own_process as own_process,
     recipe as recipe,
     repeated as repeated,
@@ -26,6 +25,7 @@ from .benchmark.sweeps import (
     sweep as sweep,
 )
 from .benchmark.timing import (
+    CandidateError as CandidateError,
     python_calls as python_calls,
 )
 from .cli.ways import (

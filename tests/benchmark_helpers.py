@@ -75,7 +75,7 @@ def steady(seconds, rounds=6, **more):
     """A timing whose every block took so long a call; `more` are fields of Timing."""
     fields = {"calls": 1, "warmup": ()} | more
     if "build" in more:
-        fields["built_in"] = "cold process"
+        fields["build_state"] = "cold process"
     return Timing((seconds,) * rounds, (seconds,) * rounds, **fields)
 
 

@@ -130,8 +130,8 @@ def blamed_on(label):
 class Runner:
     """A candidate in this process, and the clock that times it, a function that returns seconds.
 
-    `function(*args)` is what is timed; it may be a `Repeated`. Or `build()` returns it, and building
-    is timed, too. `warm_up` must come first; then `build`, `build_state`, `warmup` and
+    `function(*args)` is what is timed; it may be a `Repeated`. Or `build()` returns it, and
+    building is timed, too. `warm_up` must come first; then `build`, `build_state`, `warmup` and
     `inner_calls` are those of its `Timing`, `fastest` the seconds of the fastest call so far,
     `results` what the first and the third call returned, or what `keep` makes of it: a later call
     may change it. The third, as TorchScript compiles in it.

@@ -66,7 +66,7 @@ def test_noise_floor_is_what_the_control_shows():
         assert result["b"].speedup == pytest.approx(1 / 0.97)
         off = max(control, 1 / control)
         assert result.noise_floor == pytest.approx(off - 1)
-        assert result.grey_zone == pytest.approx(off * 1.01)
+        assert result.equivalence_margin == pytest.approx(off * 1.01)
         assert result["b"].verdict == verdict
 
 
@@ -128,7 +128,7 @@ def test_the_environment_limits_the_time(clock, monkeypatch, most, asked, second
     monkeypatch.setenv("D2LHYBRID_TIME_LIMIT", most)
     if not most:
         monkeypatch.delenv("D2LHYBRID_TIME_LIMIT")
-    assert example(clock, time_limit=asked).took == pytest.approx(seconds, rel=0.1)
+    assert example(clock, time_limit=asked).duration == pytest.approx(seconds, rel=0.1)
 
 
 def test_the_environments_limit_is_kept_for_long_calls_too(clock, monkeypatch):
@@ -399,10 +399,10 @@ def test_the_picture_shows_labels_and_verdicts(clock):
     few.plot().figure.canvas.draw()  # an interval without bounds can be drawn too
 
 
-def test_the_band_of_the_picture_is_the_grey_zone(clock):
+def test_the_band_of_the_picture_is_the_equivalence_margin(clock):
     result = compare({"a": clock.work(30e-6), "b": clock.work(20e-6)}, clock=clock)
     (band,) = result.plot().patches
-    edge = result.grey_zone
+    edge = result.equivalence_margin
     assert edge == pytest.approx(1.01)
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((1 / edge, edge))
 

@@ -39,20 +39,20 @@ def start():
     """A function that starts a program, given as text; they are all closed behind the test."""
     runners = []
 
-    def start(source, *args, first_calls=0, **options):
+    def start(source, *args, **options):
         source = dedent(source) if isinstance(source, str) else source
         options = {"timeout": 30, **options}
-        runners.append(ProgramRunner("mine", own_process(source, **options), args, first_calls))
+        runners.append(ProgramRunner("mine", own_process(source, **options), args))
         return runners[-1]
 
     yield start
     close_all(runners)
 
 
-def run(runner):
+def run(runner, first_calls=0):
     """All that a comparison asks of a runner."""
     runner.load()
-    runner.warm_up()
+    runner.warm_up(first_calls)
     for _ in range(50):
         runner.try_once()
     runner.measure(runner.fitting_calls(), untimed=1)
@@ -119,10 +119,11 @@ def test_it_has_what_a_runner_has(start):
     runner = start(ADDS, numpy.arange(3.0), 2)
     assert run(runner).tolist() == [2, 3, 4]
     here = Runner("mine", lambda: None, (), time.perf_counter)
+    here.warm_up()
     private = {name for name in vars(here) if name[0] == "_"} | {"args", "function"}
     for name in (vars(here).keys() | {"measure", "try_once", "fitting_calls"}) - private:
         assert hasattr(runner, name), name
-    assert runner.built_in == "cold process"
+    assert runner.build_state == "cold process"
     assert 0 < runner.fastest <= min(runner.warmup)
     assert runner.build > 0
     assert runner.inner_calls == 1
@@ -294,7 +295,7 @@ def test_an_answer_that_comes_late_is_not_taken_for_the_next(start, monkeypatch)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(ProgramRunner, "_answer", interrupted)
+        patch.setattr(ProgramRunner, "_reply", interrupted)
         with pytest.raises(KeyboardInterrupt):
             runner.measure(1, 1)
     assert runner.results[-1] == 2
@@ -506,15 +507,16 @@ def test_it_ends_when_the_comparison_is_interrupted_or_killed(tmp_path):
 
 def test_more_first_calls_can_be_asked_for(clock, start):
     def calls(seconds, first_calls):
-        runner = Runner("a", clock.work(seconds), (), clock, first_calls)
+        runner = Runner("a", clock.work(seconds), (), clock)
+        runner.warm_up(first_calls)
         return len(runner.warmup)
 
     assert calls(1e-3, 0) == calls(1e-3, 10) == 20
     assert calls(1e-3, 100) == 100
     assert calls(LONG_FIRST_CALLS / 8, 100) == 8
     assert calls(9.0, 100) == calls(9.0, 0) == MIN_WARMUP
-    runner = start(ADDS, 1, first_calls=50)
-    run(runner)
+    runner = start(ADDS, 1)
+    run(runner, first_calls=50)
     assert len(runner.warmup) == 50
 
 

@@ -39,8 +39,8 @@ def test_launches_give_an_interval_by_their_order(speedups, others, low, speedup
 
 
 def test_the_intervals_of_all_candidates_hold_together():
-    assert with_speedups(SPEEDUPS).error == 0.04
-    assert with_speedups(SPEEDUPS, others="bcde").error == 0.01
+    assert with_speedups(SPEEDUPS).alpha == 0.04
+    assert with_speedups(SPEEDUPS, others="bcde").alpha == 0.01
 
 
 def test_one_odd_launch_changes_no_verdict():
@@ -178,7 +178,7 @@ def test_any_candidate_can_be_the_baseline(three, labels, label):
 )
 def test_among_fewer_an_interval_is_narrower(labels, error, low, high):
     among = with_speedups(SPEEDUPS, others="bcdef").among(labels)
-    assert among.error == pytest.approx(error)
+    assert among.alpha == pytest.approx(error)
     assert among["b"].low == pytest.approx(low)
     assert among["b"].high == pytest.approx(high)
 

@@ -5,13 +5,13 @@ from math import comb, inf, log
 from statistics import median
 
 from d2lhybrid.benchmark.statistics import (
+    ALPHA,
     EQUAL,
-    ERROR,
     FASTER,
     FEW,
     SLOWER,
     UNCLEAR,
-    effective_size,
+    effective_sample_size,
     interval,
     judge,
     rank,
@@ -30,7 +30,7 @@ def test_rank_is_the_largest_that_the_error_allows():
         return 2 * sum(comb(n, k) for k in range(r)) / 2**n
 
     for n in (7, 8, 12, 125, 1000):
-        assert misses(n, rank(n)) <= ERROR < misses(n, rank(n) + 1), n
+        assert misses(n, rank(n)) <= ALPHA < misses(n, rank(n) + 1), n
 
 
 def test_interval_encloses_the_median_whatever_the_order():
@@ -49,7 +49,7 @@ def noise(n, seed=1):
 
 def test_independent_values_count_each():
     for n in (10, 40, 625, 5000):
-        sizes = [effective_size(noise(n, seed)) for seed in range(40)]
+        sizes = [effective_sample_size(noise(n, seed)) for seed in range(40)]
         assert sorted(sizes)[20] == n
         assert sum(size < n for size in sizes) <= 4, n
 
@@ -60,7 +60,7 @@ def test_values_that_are_repeated_count_once():
         for seed in range(20):
             once = noise(100, seed)
             values = [value for value in once for _ in range(times)]
-            sizes.append(effective_size(values))
+            sizes.append(effective_sample_size(values))
             (low, _, high), ends = interval(values), interval(once)
             widths.append((high - low) / (ends[2] - ends[0]))
         assert 60 <= median(sizes) <= 120, times
@@ -69,25 +69,25 @@ def test_values_that_are_repeated_count_once():
 
 def test_order_matters_and_scatter_that_changes_does_not():
     values = noise(600)
-    assert effective_size(sorted(values)) < FEW
+    assert effective_sample_size(sorted(values)) < FEW
     low, _, high = interval(sorted(values))  # of a trend nothing follows but how far it went
     assert low < min(values) < max(values) < high
     low = interval([value / 10 + 3 for value in sorted(values)])[0]
     assert low > 2  # which is enough, if what it went through is all far from 0
     for size in (100, 600):
         restless = [v * (3 if i % 100 < 50 else 1) for i, v in enumerate(noise(size, seed=2))]
-        assert effective_size(restless) == size
+        assert effective_sample_size(restless) == size
 
 
 def test_a_step_is_seen_where_the_median_does_not_move():
     values = [0.1 * value for value in noise(600)]
     values[:90] = [value - 1 for value in values[:90]]  # another mode, at the beginning only
-    assert effective_size(values) < FEW
+    assert effective_sample_size(values) < FEW
 
 
 def test_what_differs_in_the_last_digits_only_is_constant():
     values = [1 + (i // 50) * 1e-12 for i in range(600)]
-    assert effective_size(values) == 600
+    assert effective_sample_size(values) == 600
 
 
 # speed-up from, to, smallest effect, noise floor, verdict

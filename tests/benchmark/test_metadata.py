@@ -12,10 +12,10 @@ import torch
 
 import d2lhybrid
 from d2lhybrid import available_cores, compare
-from d2lhybrid.benchmark import measured_on as module
+from d2lhybrid.benchmark import metadata as module
 from d2lhybrid.benchmark.metadata import (
     describe_machine,
-    lines_about,
+    format_metadata,
     load_average,
 )
 
@@ -30,7 +30,7 @@ def test_what_a_reader_must_know():
     assert machine["versions"]["torch"] == torch.__version__
     assert machine["versions"]["d2lhybrid"] == d2lhybrid.__version__
     assert json.loads(json.dumps(machine)) == machine
-    here, used = lines_about(machine)
+    here, used = format_metadata(machine)
     threads = "1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"
     for part in (machine["processor"], machine["date"][:10], threads):
         assert part in here
@@ -42,13 +42,13 @@ def test_the_machine_names_the_devices_of_the_arguments():
     there = SimpleNamespace(device="mps:0")
     assert describe_machine(3, there, there)["device"] == "mps:0"
     assert describe_machine(3)["device"] == "cpu"
-    assert "mps:0" in lines_about(describe_machine(there))[0]
+    assert "mps:0" in format_metadata(describe_machine(there))[0]
 
 
 def test_one_core_is_not_called_cores():
     machine = describe_machine() | {"cores": 1, "threads": 1}
-    assert ", 1 core, 1 thread, " in lines_about(machine)[0]
-    assert ", 2 cores, cpu" in lines_about(machine | {"cores": 2, "threads": None})[0]
+    assert ", 1 core, 1 thread, " in format_metadata(machine)[0]
+    assert ", 2 cores, cpu" in format_metadata(machine | {"cores": 2, "threads": None})[0]
 
 
 GROUPS = [
@@ -59,12 +59,6 @@ GROUPS = [
     ("0::/a/b\n", {"a/b/cpu.max": "400000 100000", "a/cpu.max": "200000 100000"}, [2, 4]),
     ("0::/a\n", {"other/cpu.max": "100000 100000"}, []),
     ("0::/a\n", {"a/cpu.max": "not a number"}, []),
-    (
-        "3:memory:/m\n1:cpu,cpuacct:/a\n",
-        {"cpu/a/cpu.cfs_quota_us": "300000", "cpu/a/cpu.cfs_period_us": "100000"},
-        [3],
-    ),
-    ("1:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, []),
 ]
 
 
