@@ -6,8 +6,9 @@ import os
 import pytest
 from benchmark_helpers import Clock
 
-from d2lhybrid import Comparison, Sweep, __version__, compare
+from d2lhybrid import Comparison, __version__, compare
 from d2lhybrid.benchmark.comparison import TooFewLaunches
+from d2lhybrid.benchmark.sweeps import Sweep
 from d2lhybrid.cli import ways
 from d2lhybrid.cli.main import main
 

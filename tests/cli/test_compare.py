@@ -13,8 +13,9 @@ import pytest
 from benchmark_helpers import launched, steady
 from process_helpers import default_sigint, soon
 
-from d2lhybrid import Comparison, Sweep, difference
+from d2lhybrid import Comparison, difference
 from d2lhybrid.benchmark.advice import advice
+from d2lhybrid.benchmark.sweeps import Sweep
 from d2lhybrid.benchmark.timing import CandidateError
 from d2lhybrid.cli.compare import EXAMPLE, UnusableFile, builders, single_calls, was_interrupted
 from d2lhybrid.cli.main import main
