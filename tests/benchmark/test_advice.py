@@ -92,6 +92,10 @@ SCATTERED = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
             with_prices(SCATTERED, calls=50),
             "b (0.91 to 1.11) is faster than a for 50 calls: give it more launches (--launches 36)",
         ),
+        (  # what may be less than the smallest effect is not the noise floor's fault
+            of(b=[0.99, 0.994, 1.0, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07]),
+            "b (0.99 to 1.06) is faster than a: give it more launches (--launches 36)",
+        ),
         (
             NOISY,
             "b (1.80 to 2.20) is faster than a: a differs from itself by 200%, so try it again "
