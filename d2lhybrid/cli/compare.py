@@ -110,7 +110,7 @@ def run(options):
             print(*map(_in_options, [*errors, error]), sep="\n", file=sys.stderr)
             raise SystemExit(2) from None
         if len(options.threads) > 1:
-            print(f"With {threads} thread{'s' * (threads != 1)}:\n")
+            print(f"\nWith {threads} thread{'s' * (threads != 1)}:\n")
         report(answer)
         for text in dict.fromkeys(map(_in_options, errors)):
             print(f"\nleft out: {text}")

@@ -5,6 +5,7 @@ from itertools import pairwise
 from math import log
 from random import Random
 from statistics import correlation, fmean, stdev
+from types import SimpleNamespace
 
 import pytest
 
@@ -45,21 +46,20 @@ def test_intervals_cover_the_truth_and_verdicts_are_not_wrong(kind, effect, deci
     ],
 )
 def test_outcome_compares_verdicts_with_the_truth(effect, true, false, open_is_right, monkeypatch):
-    class Answer:
-        def __init__(self, verdict, low=0.9, high=1.2):
-            self.verdict, self.low, self.high = verdict, low, high
+    def answer(verdict, low=0.9, high=1.2):
+        return SimpleNamespace(verdict=verdict, low=low, high=high)
 
     def said(*answers):
         monkeypatch.setattr(simulation, "measured", lambda *_: answers)
         return outcome(("calm", effect, 0))
 
-    assert said(Answer(true)) == (True, True, False)
-    assert said(Answer(UNCLEAR)) == (True, open_is_right, False)
+    assert said(answer(true)) == (True, True, False)
+    assert said(answer(UNCLEAR)) == (True, open_is_right, False)
     for verdict in false:
-        assert said(Answer(verdict)) == (True, False, True)
-        assert said(Answer(true), Answer(verdict)) == (True, False, True)
-    assert said(Answer(true), Answer(true, low=1.1)) == (False, True, False)
-    assert said(Answer(true), Answer(true, high=0.99)) == (False, True, False)
+        assert said(answer(verdict)) == (True, False, True)
+        assert said(answer(true), answer(verdict)) == (True, False, True)
+    assert said(answer(true), answer(true, low=1.1)) == (False, True, False)
+    assert said(answer(true), answer(true, high=0.99)) == (False, True, False)
 
 
 def test_simulation_is_reproducible():

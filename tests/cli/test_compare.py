@@ -251,7 +251,7 @@ def b():
 """
     assert exit_status(source, *QUICK, "--threads", "1", "2") == 0
     one, two = capsys.readouterr().out.split("With 2 threads:\n")
-    assert one.startswith("With 1 thread:\n")
+    assert one.startswith("\nWith 1 thread:\n")
     assert ", 1 thread," in one
     assert ", 2 threads," in two
     assert exit_status(source, "--threads", "1", "2", "--json", "r.json") == 2
