@@ -48,7 +48,7 @@ from .agreement import any_needs_gradients, check_results
 from .candidates import Recipe, as_candidate
 from .metadata import TIME_LIMIT, describe_machine, is_busy, load_average, merge_metadata
 from .processes import Program, ProgramRunner, passed_to, started
-from .results import Comparison, quoted
+from .results import Comparison
 from .statistics import least_launches
 from .timing import CandidateError, Repeated, Rounds, device_clock, no_garbage_collection
 
@@ -180,12 +180,10 @@ def checked(candidates, baseline, launches, calls):
     """The candidates, each with its method `start`. TypeError or ValueError where they, or what
     is asked of them, cannot be compared.
     """
-    if not isinstance(candidates, dict):
-        raise TypeError(f"candidates must be a dict from labels to callables, not {candidates!r}")
     if len(candidates) < 2:
-        raise ValueError(f"compare needs at least two candidates, got {quoted(candidates)}")
-    if baseline is not None and baseline not in candidates:
-        raise ValueError(f"the baseline {baseline!r} is not one of {quoted(candidates)}")
+        raise ValueError(f"compare needs at least two candidates, got {list(candidates)}")
+    if baseline not in [None, *candidates]:
+        raise ValueError(f"the baseline {baseline!r} is not one of {list(candidates)}")
     found = {label: as_candidate(label, candidate) for label, candidate in candidates.items()}
     if launches == 1 and calls is not None:
         raise ValueError("calls needs launches: the total is measured once in each of them")

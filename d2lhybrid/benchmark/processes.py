@@ -29,7 +29,7 @@ from .. import workers
 from ..frameworks.threads import THREADS
 from ..workers import GRACE, Worker, decode, encode, format_exception_only, wait_any
 from .metadata import describe_machine, peak_memory
-from .timing import CandidateError, Repeated, Runner, device_clock
+from .timing import CandidateError, Runner, device_clock
 
 # Seconds of calls that are not timed, after others have run and filled caches and branch predictors
 # with theirs. The third call of the course's network still takes 6 % too long, the tenth 1 %.
@@ -261,15 +261,9 @@ class ProgramServer(workers.RequestServer):
         """Build the candidate and warm it up; returns what the comparison wants to have of it."""
         args = decode(args)  # only now: it loads NumPy, and the program comes first
 
-        def build():
-            built = self.function(*args)
-            if callable(built) or isinstance(built, Repeated):
-                return built
-            name, kind = self.function.__name__, type(built).__name__
-            raise TypeError(f"{name}() must return a function without arguments, not {kind}")
-
         keep_to_cores(cores)  # and what it starts from now on
         # What is kept is encoded at once: a later call may change it.
+        build = partial(self.function, *args)
         self.runner = Runner(self.label, None, (), device_clock, build, encoded)
         self.runner.warm_up(first_calls)
         names = ("build", "build_state", "warmup", "fastest", "inner_calls")

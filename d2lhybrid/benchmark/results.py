@@ -36,7 +36,6 @@ LABEL, INTERVAL = Column(""), Column("95 % interval", 16)
 RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
 SPEEDS = [Column("time a call"), *RATIO]
 BUILD_COSTS = [Column("price", 9), Column("pays after", 13)]
-SLOWED = 3  # times what a call took alone: more than a cold cache does
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,6 @@ class Result(Speedup):
     # Half the 95 % interval of one launch's log speed-up, the median over launches; 0.01 is 1 %.
     scatter_within: float | None
     scatter_between: float | None  # two standard deviations of the launches' log speed-ups
-    slowdown: float  # the usual time by that of the fastest first call, which was made alone
     price: float | None  # building, and what the first calls cost more than a later one
     break_even: int | None  # after so many calls the price is paid; None for never
     break_even_low: int | None  # its 95 % interval, from several launches; None for never
@@ -89,10 +87,7 @@ class Answers(Table, Mapping):
     """A table that also maps to the answers in it; a subclass has them as a dict, `answers`."""
 
     def __getitem__(self, key):
-        try:
-            return self.answers[key]
-        except KeyError:
-            raise KeyError(f"{key!r} is not one of {quoted(self.answers)}") from None
+        return self.answers[key]
 
     def __iter__(self) -> Iterator:
         return iter(self.answers)
@@ -162,9 +157,7 @@ class Comparison(Answers):
         """
         labels = list(dict.fromkeys(labels))
         if len(labels) < 2:
-            raise ValueError(f"among needs at least two labels, got {quoted(labels)}")
-        for label in labels:
-            self[label]
+            raise ValueError(f"among needs at least two labels, got {labels}")
         launches = tuple({label: timings[label] for label in labels} for timings in self.launches)
         return replace(self, baseline=labels[0], launches=launches)
 
@@ -189,7 +182,6 @@ class Comparison(Answers):
             independent_rounds=effective_sample_size(values),
             scatter_within=median((high - low) / 2 for low, _, high in each) if each else None,
             scatter_between=2 * stdev(values) if each else None,  # 95 % of a bell curve
-            slowdown=median(own.slowdown for own in owns),
             price=median(own.price for own in owns) if is_built else None,
             break_even_low=pays[0],
             break_even=pays[1],
@@ -336,8 +328,6 @@ class Comparison(Answers):
                 yield f"the first {r.label} on this machine had the price {seconds(first.price)}"
         if limit := self.machine.get("time_limit"):
             yield f"{TIME_LIMIT}={limit} limits the seconds of measuring"
-        if waiting := self.machine.get("waiting"):
-            yield f"idle threads wait as set by {waiting}"
         if self.machine.get("is_busy"):
             yield f"the machine was busy when this began: load {self.machine['load'][0]:.1f}"
         worst = min(self.values(), key=lambda r: r.independent_rounds)
@@ -345,8 +335,6 @@ class Comparison(Answers):
             rounds = f"for {worst.label} the {self.rounds} rounds are worth"
             yield f"speeds change slowly: {rounds} {worst.independent_rounds}"
         for r in self.values():
-            if r.slowdown > SLOWED:
-                yield f"calls of {r.label} take {r.slowdown:.1f} times as long as they took alone"
             if r.label != self.baseline and r.scatter_within is not None:
                 within = f" by {r.scatter_within:.1%} within a launch, and"
                 within *= isfinite(r.scatter_within)
@@ -385,8 +373,3 @@ def _renamed(data):
 
 def _timing_from(data):
     return Timing(**{k: tuple(v) if isinstance(v, list) else v for k, v in _renamed(data).items()})
-
-
-def quoted(labels: Iterable[str]) -> str:
-    """Labels as an error message names them."""
-    return ", ".join(map(repr, labels)) or "none"

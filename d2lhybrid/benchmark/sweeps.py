@@ -143,13 +143,10 @@ def sweep(
         sizes: Numbers above 0.
 
     Raises:
-        ValueError: for sizes that are not numbers above 0.
         TypeError, ValueError, CandidateError: as `compare`.
     """
     # JSON takes only Python's own numbers.
     sizes = list(dict.fromkeys(n.item() if hasattr(n, "item") else n for n in sizes))
-    if not sizes or not all(isinstance(n, (int, float)) and n > 0 for n in sizes):
-        raise ValueError(f"sizes must be one or more numbers above 0, not {sizes!r}")
     show = progress_line(progress)
     done = {}
     try:

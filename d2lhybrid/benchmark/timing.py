@@ -78,12 +78,6 @@ class Timing:
         return max(0.0, (self.build or 0.0) + sum(time - usual for time in self.warmup))
 
     @property
-    def slowdown(self) -> float:
-        """The usual time by that of the fastest first call, when no other program ran."""
-        fastest = min(self.warmup, default=0.0)
-        return self.usual_time * self.inner_calls / fastest if fastest else 1.0
-
-    @property
     def single_calls(self) -> tuple[float, ...]:
         """The times of calls that were timed one by one: blocks of one call were so anyway."""
         return self.block_a + self.block_b if self.calls * self.inner_calls == 1 else self.single
