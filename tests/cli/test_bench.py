@@ -10,6 +10,7 @@ from d2lhybrid import Comparison, __version__, compare
 from d2lhybrid.benchmark.comparison import TooFewLaunches
 from d2lhybrid.benchmark.sweeps import Sweep
 from d2lhybrid.cli import ways
+from d2lhybrid.cli.bench import without_limits
 from d2lhybrid.cli.main import main
 
 
@@ -65,6 +66,8 @@ def test_limit_is_no_way_to_run_the_network(measured, capsys):
     ]
     assert [line.split()[0] for line in out[1:4]] == ["eager", "quick", "no"]
     assert [line.split()[-1] for line in out[1:4]] == ["baseline", "faster", "faster"]
+    alone = measured[1].among(["eager", "limit: read"])  # a comparison needs two candidates
+    assert without_limits(alone) == (alone, ["limit: read: 1.000 µs a call"])
 
 
 @pytest.mark.parametrize("batches", [[1], [8], [1, 8]])
