@@ -11,7 +11,7 @@ import pytest
 import torch
 from benchmark_helpers import Clock, built, example, fails, restless
 
-from d2lhybrid import CandidateError, Comparison, compare, get_net, recipe
+from d2lhybrid import CandidateError, Comparison, compare, recipe
 from d2lhybrid.benchmark.metadata import describe_machine
 from d2lhybrid.benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
 from d2lhybrid.benchmark.timing import Timing
@@ -42,14 +42,14 @@ def test_verdict_and_speedup(clock, other, verdict, speedup, scatter):
     assert result["a"].speedup == 1
 
 
-def test_the_baseline_can_be_any_of_them(clock):
+def test_baseline_is_the_one_that_is_named(clock):
     candidates = {"a": clock.work(20e-6), "b": clock.work(30e-6), "c": clock.work(60e-6)}
     result = compare(candidates, clock=clock, baseline="b")
     assert [*result] == ["a", "b", "c"]
     assert [r.verdict for r in result.values()] == [FASTER, EQUAL, SLOWER]
 
 
-def test_a_machine_that_becomes_slower_does_not_matter(clock):
+def test_drift_of_the_machine_cancels(clock):
     clock.slow = lambda now: 1 + 3 * now  # the clock rate falls all the time
     result = compare({"a": clock.work(30e-6), "b": clock.work(29e-6)}, clock=clock)
     assert result["b"].verdict == FASTER
@@ -57,7 +57,7 @@ def test_a_machine_that_becomes_slower_does_not_matter(clock):
     assert result.noise_floor < 0.005
 
 
-def test_noise_floor_is_what_the_control_shows():
+def test_noise_floor_is_the_difference_of_the_baselines_blocks():
     machine = describe_machine()
     for control, verdict in [(1.0, FASTER), (1.05, UNCLEAR), (0.95, UNCLEAR)]:
         a = Timing((1.0,) * 200, (control,) * 200, 1, ())
@@ -101,53 +101,37 @@ def test_price_and_break_even(clock, building, first_calls, then, price, break_e
         (True, False, "gradients off"),
     ],
 )
-@pytest.mark.parametrize("packed", [lambda y: y, lambda y: (1, y), lambda y: {"y": y}])
-def test_it_says_whether_notes_for_gradients_were_kept(needed, mode, said, packed):
+def test_whether_a_result_needs_gradients_is_shown(needed, mode, said):
     layer = torch.nn.Linear(2, 2).requires_grad_(needed)
     with torch.set_grad_enabled(mode):
-        same = dict.fromkeys("ab", lambda x: packed(layer(x)))
+        same = dict.fromkeys("ab", lambda x: {"n": 1, "y": layer(x)})
         result = compare(same, torch.ones(1, 2), time_limit=0.01)
     assert f"\nwith: {said}, Python" in str(result)
     assert Comparison.from_dict(result.to_dict()).machine == result.machine
 
 
-def test_of_a_step_that_returns_a_number_nobody_knows_what_it_keeps():
-    weight = torch.ones(2, requires_grad=True)
-
-    def step():
-        (weight**2).sum().backward()
-        return 1.0
-
-    assert "\nwith: gradients on, Python" in str(
-        compare(dict.fromkeys("ab", step), time_limit=0.01)
-    )
-
-
-@pytest.mark.parametrize(("most", "asked", "seconds"), [("0.25", 2, 0.25), ("9", 2, 2), ("", 2, 2)])
-def test_the_environment_limits_the_time(clock, monkeypatch, most, asked, seconds):
-    monkeypatch.setenv("D2LHYBRID_TIME_LIMIT", most)
-    if not most:
+@pytest.mark.parametrize(("most", "seconds"), [("0.25", 0.25), ("9", 2), (None, 2)])
+def test_environment_limits_the_time_and_says_so(clock, monkeypatch, most, seconds):
+    monkeypatch.setenv("D2LHYBRID_TIME_LIMIT", most or "")
+    if most is None:
         monkeypatch.delenv("D2LHYBRID_TIME_LIMIT")
-    assert example(clock, time_limit=asked).duration == pytest.approx(seconds, rel=0.1)
+    result = example(clock, time_limit=2)
+    assert result.duration == pytest.approx(seconds, rel=0.1)
+    assert result.machine["time_limit"] == most
+    note = f"note: D2LHYBRID_TIME_LIMIT={most} limits the seconds of measuring"
+    assert (note in str(result)) == (most is not None)
 
 
-def test_the_environments_limit_is_kept_for_long_calls_too(clock, monkeypatch):
+def test_environment_limits_long_calls_too(clock, monkeypatch):
     monkeypatch.setenv("D2LHYBRID_TIME_LIMIT", "0.25")
     candidates = {"a": clock.work(0.2), "b": clock.work(0.1)}
     assert compare(candidates, clock=clock).rounds == 1
 
 
-def test_torchscript_has_a_price():
-    net, x = get_net(), torch.randn(1, 512)
-    candidates = {"eager": net, "TorchScript": recipe(lambda: torch.jit.script(net))}
-    result = compare(candidates, x, time_limit=0.05)
-    r, timing = result["TorchScript"], result.timings["TorchScript"]
-    extra = sum(time - r.median for time in timing.warmup)
-    assert timing.build > 0
-    assert r.price == pytest.approx(max(0, timing.build + extra))
-    assert len(timing.warmup) >= 3  # it watches two calls and compiles in the third
-    with pytest.raises(ValueError, match="'other' does not return what 'eager' returns"):
-        compare({"eager": net, "other": get_net()}, x)
+@pytest.mark.parametrize("seconds", [1e-5, 0.2])
+def test_time_limit_of_zero_means_one_round(clock, seconds):
+    candidates = {"a": clock.work(seconds), "b": clock.work(seconds)}
+    assert compare(candidates, clock=clock, time_limit=0).rounds == 1
 
 
 def two(clock, **others):
@@ -161,58 +145,15 @@ def works_until(clock, end):
     return run
 
 
-def cycle():
-    ring = []
-    ring.append(ring)
-    return ring
-
-
-def sparse():
-    return torch.eye(2).to_sparse()
-
-
-def returning(clock, make):
-    """Two candidates that return what `make` makes, each its own."""
-    return {"a": clock.work(1e-3, make()), "b": clock.work(1e-3, make())}
-
-
 # what is asked of compare, the error, what its message must name
 BAD = [
-    (lambda c: compare([fails, fails]), TypeError, "a dict from labels to callables, not"),
-    (lambda c: compare({}), ValueError, "at least two candidates, got none"),
-    (lambda c: compare({"a": fails}), ValueError, "at least two candidates, got 'a'"),
-    (
-        lambda c: compare({"a": fails, "b": 3}),
-        TypeError,
-        "'b' must be callable, a recipe or a program, not 3",
-    ),
-    (lambda c: compare({"a": fails, 2: fails}), TypeError, "a label must be a string, not 2"),
-    (
-        lambda c: compare(two(c), baseline="x"),
-        ValueError,
-        "baseline 'x' is not one of 'a', 'b'",
-    ),
-    (lambda c: recipe(3), TypeError, "recipe needs a function that builds, and got 3"),
-    (
-        lambda c: compare(two(c, x=recipe(lambda: 3)), clock=c),
-        TypeError,
-        "the recipe of 'x' built 3, which is not callable",
-    ),
-    (
-        lambda c: compare(two(c, x=fails), clock=c),
-        CandidateError,
-        "candidate 'x' raised ZeroDivisionError: by zero",
-    ),
-    (
-        lambda c: compare(two(c, x=recipe(fails)), clock=c),
-        CandidateError,
-        "candidate 'x' raised ZeroDivisionError: by zero",
-    ),
-    (
-        lambda c: compare(two(c, x=lambda: 1.0), clock=c),
-        ValueError,
-        "the clock sees too little time pass in .* calls of 'x'",
-    ),
+    (lambda c: compare({"a": fails}), ValueError, "at least two candidates"),
+    (lambda c: compare({"a": fails, "b": 3}), TypeError, "'b' must be callable"),
+    (lambda c: compare(two(c), baseline="x"), ValueError, "baseline 'x' is not one of"),
+    (lambda c: compare(two(c, x=recipe(lambda: 3)), clock=c), TypeError, "'x' built 3, which"),
+    (lambda c: compare(two(c, x=fails), clock=c), CandidateError, "'x' raised ZeroDivisionError"),
+    (lambda c: compare(two(c, x=recipe(fails)), clock=c), CandidateError, "'x' raised ZeroDiv"),
+    (lambda c: compare(two(c, x=lambda: 1.0), clock=c), ValueError, "too little time .* of 'x'"),
     (
         lambda c: compare(two(c, x=works_until(c, 0.15)), clock=c, check=False),
         ValueError,
@@ -223,27 +164,17 @@ BAD = [
         ValueError,
         "'x' does not return what 'a' returns: the largest difference is 0.25, and",
     ),
-    (
-        lambda c: compare(returning(c, cycle), clock=c),
-        TypeError,
-        r"'b' and 'a' return cannot be compared \(RecursionError: .*\); check=False compares",
-    ),
-    (
-        lambda c: compare(returning(c, sparse), clock=c),
-        TypeError,
-        r"'b' and 'a' return cannot be compared \(TypeError: .*Sparse.*\); check=False compares",
-    ),
-    (lambda c: compare(two(c), clock=c)["x"], KeyError, "^\"'x' is not one of 'a', 'b'"),
+    (lambda c: compare(two(c), clock=c)["x"], KeyError, "x"),
 ]
 
 
 @pytest.mark.parametrize(("ask", "error", "message"), BAD)
-def test_bad_input_gets_a_clear_error(clock, ask, error, message):
+def test_what_cannot_be_compared_is_refused(clock, ask, error, message):
     with pytest.raises(error, match=message):
         ask(clock)
 
 
-def test_a_candidate_that_raises_keeps_its_error(clock):
+def test_error_of_a_candidate_is_kept_as_cause(clock):
     calls = count()
 
     def fails_later(x):
@@ -258,7 +189,7 @@ def test_a_candidate_that_raises_keeps_its_error(clock):
     assert gc.isenabled()
 
 
-def test_check_can_be_switched_off_and_its_tolerance_be_widened(clock):
+def test_check_and_tolerance(clock):
     candidates = {"a": clock.work(1e-3, 1.0), "b": clock.work(1e-3, 1.2)}
     assert compare(candidates, clock=clock, check=False)["b"].verdict == EQUAL
     assert compare(candidates, clock=clock, tolerance=0.5)["b"].verdict == EQUAL
@@ -266,7 +197,7 @@ def test_check_can_be_switched_off_and_its_tolerance_be_widened(clock):
         compare(candidates, clock=clock, tolerance=0.1)
 
 
-def test_an_interrupt_gives_what_there_is():
+def test_interrupt_returns_what_was_measured():
     for last_call in range(290, 302):
         clock, calls = Clock(), count()
 
@@ -310,18 +241,16 @@ def test_nothing_else_need_be_installed():
     assert (run.stdout, run.stderr) == ("slower\n", "")
 
 
-def test_a_comparison_is_a_mapping_from_labels_to_results(clock):
+def test_comparison_is_a_mapping(clock):
     result = example(clock)
     assert "same" in result
     assert "other" not in result
     assert list(result) == ["eager", "same", "compiled"]
     assert [r.label for r in result.values()] == list(result)
     assert dict(result)["same"] is result["same"]
-    with pytest.raises(KeyError, match="'other' is not one of 'eager', 'same', 'compiled'"):
-        result["other"]
 
 
-def test_a_candidate_that_fails_at_the_start_can_be_left_out(clock):
+def test_on_error_leaves_out_what_fails(clock):
     errors = []
     candidates = two(clock, x=fails, y=recipe(fails))
     result = compare(candidates, clock=clock, on_error=errors.append)
@@ -333,26 +262,25 @@ def test_a_candidate_that_fails_at_the_start_can_be_left_out(clock):
         compare({"a": candidates["a"], "x": fails}, clock=clock, on_error=errors.append)
 
 
-def test_as_dict_and_back(clock):
+def test_to_dict_and_from_dict(clock):
     result = example(clock, scatter=0.05)
-    assert Comparison.from_dict(json.loads(json.dumps(result.to_dict()))) == result
+    data = json.loads(json.dumps(result.to_dict()))
+    assert Comparison.from_dict(data) == result
+    data["took"] = data.pop("duration")  # as older files have it
+    for timing in data["launches"][0].values():
+        timing["built_in"] = timing.pop("build_state")
+    assert Comparison.from_dict(data) == result
 
 
-def test_text_has_one_line_each_and_fixed_columns(clock):
-    text = str(example(clock))
-    assert text == repr(example(Clock()))
-    speeds, prices, notes = (part.splitlines() for part in text.split("\n\n"))
-    head, eager, same, compiled = speeds
+def test_text_has_a_table_of_speeds_and_one_of_build_costs(clock):
+    speeds, prices, notes = (part.splitlines() for part in str(example(clock)).split("\n\n"))
+    _, eager, same, compiled = speeds
     assert same.endswith("1.000    1.000 to 1.000     as good as equal")
     assert eager.split() == ["eager", "30.00", "µs", "baseline"]
     assert compiled.split()[4:6] == ["1.500", "to"]
-    for title, cell in [("time a call", "30.00 µs"), ("verdict", "as good as equal")]:
-        line = next(line for line in (eager, same) if cell in line)
-        assert head.index(title) + len(title) == line.index(cell) + len(cell)
     assert prices[0].split() == ["built", "price", "pays", "after"]
     assert re.fullmatch(r"compiled  in a (cold|warm) process +2\.100 s +\d+ calls", prices[1])
-    starts = ["noise floor 0.0%, ", "measured on: ", "with: "]
-    for note, start in zip(notes, starts, strict=True):
+    for note, start in zip(notes, ["noise floor 0.0%, ", "measured on: ", "with: "], strict=True):
         assert note.startswith(start)
     assert max(map(len, [*speeds, *prices])) <= 88
 
@@ -373,41 +301,26 @@ def test_only_what_is_sure_to_be_no_faster_never_pays(clock):
 
 def test_markdown_and_html_hold_what_the_text_holds(clock):
     result = example(clock)
-    markdown, html = result.to_markdown(), result._repr_html_()
-    for r in result.values():
-        for shown in (r.label, seconds(r.median)):
-            assert shown in markdown
-            assert shown in html
-    assert len({line.count("|") for line in markdown.splitlines()[:5]}) == 1
-    assert "faster" in markdown
-    assert "faster" in html
-    label = "<script>"
-    result = compare({label: clock.work(1e-3), "b": clock.work(1e-3)}, clock=clock)
-    assert label not in result._repr_html_()
+    for shown in (result.to_markdown(), result._repr_html_()):
+        for r in result.values():
+            assert r.label in shown
+            assert seconds(r.median) in shown
+        for cell in ("faster", "2.100 s", "built: compiled in a ", "price", "pays after"):
+            assert cell in shown
 
 
-def test_the_picture_shows_labels_and_verdicts(clock):
+def test_picture_shows_labels_verdicts_and_the_equivalence_margin(clock):
     result = example(clock)
     ax = result.plot()
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["same", "compiled"]
-    texts = [text.get_text() for text in ax.texts]
-    assert texts == ["1.00  as good as equal", "1.50  faster"]
-    few = result.to_dict()
-    for timing in few["launches"][0].values():
-        timing.update(block_a=timing["block_a"][:3], block_b=timing["block_b"][:3])
-    few = Comparison.from_dict(few)
-    few.plot().figure.canvas.draw()  # an interval without bounds can be drawn too
-
-
-def test_the_band_of_the_picture_is_the_equivalence_margin(clock):
-    result = compare({"a": clock.work(30e-6), "b": clock.work(20e-6)}, clock=clock)
-    (band,) = result.plot().patches
+    assert [text.get_text() for text in ax.texts] == ["1.00  as good as equal", "1.50  faster"]
+    (band,) = ax.patches
     edge = result.equivalence_margin
     assert edge == pytest.approx(1.01)
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((1 / edge, edge))
 
 
-def test_an_interrupt_behind_a_failure_keeps_what_was_measured(clock):
+def test_interrupt_after_a_failure_keeps_what_was_measured(clock):
     calls = iter(range(10**9))
 
     def interrupted():

@@ -47,14 +47,14 @@ def noise(n, seed=1):
     return [chance.gauss(0, 1) for _ in range(n)]
 
 
-def test_independent_values_count_each():
+def test_independent_values_count_fully():
     for n in (10, 40, 625, 5000):
         sizes = [effective_sample_size(noise(n, seed)) for seed in range(40)]
         assert sorted(sizes)[20] == n
         assert sum(size < n for size in sizes) <= 4, n
 
 
-def test_values_that_are_repeated_count_once():
+def test_repeated_values_count_once():
     for times in (4, 16, 64):
         sizes, widths = [], []
         for seed in range(20):
@@ -67,7 +67,7 @@ def test_values_that_are_repeated_count_once():
         assert 0.9 < median(widths) < 1.5, times
 
 
-def test_order_matters_and_scatter_that_changes_does_not():
+def test_trend_makes_the_sample_small_and_changing_scatter_does_not():
     values = noise(600)
     assert effective_sample_size(sorted(values)) < FEW
     low, _, high = interval(sorted(values))  # of a trend nothing follows but how far it went
@@ -85,7 +85,7 @@ def test_a_step_is_seen_where_the_median_does_not_move():
     assert effective_sample_size(values) < FEW
 
 
-def test_what_differs_in_the_last_digits_only_is_constant():
+def test_differences_in_the_last_digits_are_ignored():
     values = [1 + (i // 50) * 1e-12 for i in range(600)]
     assert effective_sample_size(values) == 600
 

@@ -17,7 +17,7 @@ from d2lhybrid.benchmark import comparison, metadata, timing
 from d2lhybrid.benchmark.statistics import EQUAL, FASTER, UNCLEAR
 
 
-def test_a_clear_answer_takes_the_whole_time_as_an_open_one_does(clock):
+def test_whole_time_limit_is_used_for_clear_answers_too(clock):
     result = compare({"a": clock.work(30e-6), "b": clock.work(20e-6)}, clock=clock)
     assert 1 <= result.duration < 1.01
     assert "still open" not in str(result)
@@ -31,7 +31,7 @@ def test_a_clear_answer_takes_the_whole_time_as_an_open_one_does(clock):
     assert longer.rounds > 2 * result.rounds
 
 
-def test_a_block_fits_the_call(clock):
+def test_block_takes_as_many_calls_as_fit(clock):
     candidates = {"a": clock.work(1e-6), "b": clock.work(1e-4), "c": clock.work(0.02)}
     result = compare(candidates, clock=clock)
     assert [timing.calls for timing in result.timings.values()] == [200, 3, 1]
@@ -39,7 +39,7 @@ def test_a_block_fits_the_call(clock):
     assert {timing.calls for timing in close.timings.values()} == {10}  # 11 would suit b
 
 
-def test_a_block_fits_the_call_as_it_becomes(clock):
+def test_block_fits_calls_after_warming_up(clock):
     calls = count()
 
     def at_first_slow():  # for as many calls as warming up takes
@@ -49,7 +49,7 @@ def test_a_block_fits_the_call_as_it_becomes(clock):
     assert result.timings["b"].calls == 10
 
 
-def test_slow_calls_get_rounds_enough_for_an_interval(clock):
+def test_long_calls_get_rounds_enough_for_an_interval(clock):
     result = compare({"a": clock.work(2.0), "b": clock.work(1.0)}, clock=clock)
     assert result.rounds == 10
     assert result["b"].verdict == FASTER
@@ -58,7 +58,7 @@ def test_slow_calls_get_rounds_enough_for_an_interval(clock):
     assert clock.now == pytest.approx(result.duration + 3 * (2.0 + 1.0))  # to warm up, and no trial
 
 
-def test_one_round_is_measured_even_if_the_machine_stands_still_before(clock, monkeypatch):
+def test_one_round_is_always_measured(clock, monkeypatch):
     @contextmanager
     def stands_still():
         clock.now += 60
@@ -69,7 +69,7 @@ def test_one_round_is_measured_even_if_the_machine_stands_still_before(clock, mo
     assert compare(candidates, clock=clock).rounds == 1
 
 
-def test_the_order_is_random_and_every_round_is_whole(clock):
+def test_order_is_random_within_whole_rounds(clock):
     order = []
 
     def noting(label):
@@ -91,7 +91,7 @@ def test_the_order_is_random_and_every_round_is_whole(clock):
     assert len(set(rounds)) == 6
 
 
-def test_to_follow_itself_is_no_advantage(clock):
+def test_warm_caches_are_no_advantage(clock):
     # The first call after another function finds cold caches and takes twice as long.
     last = None
 
@@ -108,7 +108,7 @@ def test_to_follow_itself_is_no_advantage(clock):
     assert result["b"].verdict == EQUAL
 
 
-def test_the_garbage_collector_rests_meanwhile_and_comes_back(clock):
+def test_garbage_collector_is_off_meanwhile(clock):
     seen = []
 
     def work():
@@ -120,7 +120,7 @@ def test_the_garbage_collector_rests_meanwhile_and_comes_back(clock):
     assert gc.isenabled()
 
 
-def test_waits_for_a_device_before_the_clock_is_read(clock):
+def test_clock_waits_for_devices(clock):
     queue = []
 
     def on_device(seconds):
@@ -140,7 +140,7 @@ def test_waits_for_a_device_before_the_clock_is_read(clock):
     assert all(time == pytest.approx(30e-6) for time in result.timings["a"].warmup)
 
 
-def test_the_usual_clock_waits_for_devices_and_then_reads(monkeypatch):
+def test_default_clock_synchronizes_first(monkeypatch):
     seen = []
     monkeypatch.setattr(frameworks, "synchronize", lambda: seen.append("wait"))
     monkeypatch.setattr(timing, "perf_counter", lambda: seen.append("read"))
@@ -148,7 +148,7 @@ def test_the_usual_clock_waits_for_devices_and_then_reads(monkeypatch):
     assert seen == ["wait", "read"]
 
 
-def test_many_calls_in_one_share_its_time(clock):
+def test_repeated_calls_share_the_time(clock):
     many = repeated(clock.work(16e-3), 16)
     for loop in (many, recipe(lambda: many)):
         result = compare({"one": clock.work(1e-3), "loop": loop}, clock=clock)
@@ -156,19 +156,7 @@ def test_many_calls_in_one_share_its_time(clock):
         assert result["loop"].verdict == EQUAL
 
 
-def test_many_calls_in_one_are_no_price(clock):
-    many = repeated(clock.work(8e-3), 16)
-
-    def build():
-        clock.now += 2.0
-        return many
-
-    result = compare({"one": clock.work(1e-3), "loop": recipe(build)}, clock=clock)
-    assert result["loop"].price == pytest.approx(2.0)
-    assert result["loop"].break_even == pytest.approx(2.0 / 0.5e-3, abs=1)
-
-
-def test_slow_first_calls_of_many_in_one_are_paid_in_seconds_of_waiting(clock):
+def test_build_cost_of_repeated_calls_is_in_seconds(clock):
     first = iter([1.0])
 
     def run():
@@ -177,9 +165,10 @@ def test_slow_first_calls_of_many_in_one_are_paid_in_seconds_of_waiting(clock):
     loop = recipe(lambda: repeated(run, 16))
     result = compare({"one": clock.work(2e-3), "loop": loop}, clock=clock)
     assert result["loop"].price == pytest.approx(1.0 - 16e-3)
+    assert result["loop"].break_even == pytest.approx((1.0 - 16e-3) / 1e-3, abs=1)
 
 
-def test_whether_the_process_was_cold(clock, monkeypatch):
+def test_process_is_cold_at_the_first_build_of_a_kind(clock, monkeypatch):
     monkeypatch.setattr(metadata, "_built", set())
 
     class Compiled:
@@ -195,7 +184,7 @@ def test_whether_the_process_was_cold(clock, monkeypatch):
     assert compare(candidates, clock=clock)["d"].built_in == "warm process"
 
 
-def test_whether_the_compilers_cache_was_cold(clock, monkeypatch):
+def test_cache_is_cold_if_the_compiler_missed_it(clock, monkeypatch):
     stats, inductor = {"unique_graphs": 2}, {"fxgraph_cache_hit": 3, "fxgraph_cache_miss": 5}
     dynamo = SimpleNamespace(counters={"stats": stats, "inductor": inductor})
     monkeypatch.setitem(sys.modules, torch.__name__, torch)  # only what is loaded is asked
@@ -216,6 +205,18 @@ def test_whether_the_compilers_cache_was_cold(clock, monkeypatch):
     assert said == ["", "cold process, cold cache", "warm process, warm cache"]
 
 
+def test_first_calls_are_enough_and_not_too_long(clock):
+    def calls(seconds, first_calls):
+        runner = timing.Runner("a", clock.work(seconds), (), clock)
+        runner.warm_up(first_calls)
+        return len(runner.warmup)
+
+    assert calls(1e-3, 0) == calls(1e-3, 10) == 20
+    assert calls(1e-3, 100) == 100
+    assert calls(1 / 8, 100) == 8
+    assert calls(9.0, 100) == calls(9.0, 0) == 3
+
+
 # Calls of Python, counted
 
 
@@ -227,12 +228,12 @@ def outer(x, y):
     return inner(x) + inner(y)
 
 
-def test_the_function_itself_counts_and_c_does_not():
+def test_python_calls_counts_functions_of_python():
     assert python_calls(outer, 1, 2) == 3
     assert python_calls(abs, -1) == 0
 
 
-def test_what_happens_only_at_first_is_not_counted():
+def test_python_calls_leaves_out_first_calls():
     calls = []
 
     def learns():
@@ -244,7 +245,7 @@ def test_what_happens_only_at_first_is_not_counted():
     assert len(calls) == 4
 
 
-def test_an_error_leaves_the_profiler_as_it_was():
+def test_python_calls_restores_the_profiler():
     before = sys.getprofile()
     with pytest.raises(TypeError):
         python_calls(outer, 1)
