@@ -42,7 +42,6 @@ FLOORS = {
             "glossary",
             "api",
             "run_notebooks",
-            "results",
         },
         {"site_pages", "site_run"},
         {"site"},
@@ -121,8 +120,8 @@ def test_no_imports_form_a_circle():
 
 @pytest.mark.parametrize("name", [name for name in MODULES if wing(name).startswith("tools")])
 def test_a_tool_needs_nothing_but_python(name):
-    if name in ("tools.run_notebooks", "tools.results"):
-        return  # they are started in the environment
+    if name == "tools.run_notebooks":
+        return  # it is started in the environment
     tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
     named = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
     froms = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level]
@@ -137,7 +136,6 @@ WITHOUT = [name for name in modules("d2lhybrid") if wing(name) not in OF_FRAMEWO
 @pytest.mark.parametrize("name", WITHOUT)
 def test_a_framework_is_named_only_where_it_belongs(name):
     known = ("d2lhybrid.nets", "d2lhybrid.d2l_book", "d2lhybrid.cli.example")
-    known += ("d2lhybrid.cli.cuda", "d2lhybrid.cli.gpu_parts")
     if name in known or wing(name) in ("d2lhybrid.threads", "d2lhybrid.world"):
         return  # networks are PyTorch's, and so is what runs or carries their values
     tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))

@@ -5,8 +5,8 @@ import json
 import pytest
 from notebook_rules import ROOT
 
+from benchmarks.results import FIELDS, RESULTS, summary
 from d2lhybrid.benchmark.timing import Timing
-from tools.results import FIELDS, RESULTS, summary
 
 FILES = sorted(RESULTS.glob("*.json"))
 README = (ROOT / "README.md").read_text("utf-8")

@@ -1,8 +1,8 @@
 """results/: what `bench --json` measured on some machines, each in a few kilobytes.
 
-`python -m tools.results FILE NAME` makes results/NAME.json of a file that
+`python -m benchmarks.results FILE NAME` makes results/NAME.json of a file that
 `python -m d2lhybrid bench --frameworks --launches 11 --json FILE`, or `--batch 1 64`, has written.
-Of `bench --gpu` it makes results/gpu/NAME.json, and of its dry run nothing.
+`gpu` writes its results itself.
 """
 
 import json
@@ -12,9 +12,7 @@ from pathlib import Path
 
 from d2lhybrid.benchmark.results import Comparison
 
-from .files import ROOT, write
-
-RESULTS = ROOT / "results"
+RESULTS = Path(__file__).resolve().parents[1] / "results"
 FIELDS = ["speedup", "low", "high", "verdict", "median", "price", "break_even"]
 
 
@@ -49,20 +47,10 @@ def ways(comparison):
 
 
 def store(file, name):
-    """Make a result of a file that `bench` has written. SystemExit for a dry run.
-
-    What `bench --gpu` writes is a summary already.
-    """
+    """Make results/NAME.json of a file that `bench --json` has written."""
     data = json.loads(Path(file).read_text("utf-8"))
-    folder = RESULTS
-    if data.get("kind") == "gpu":
-        if not data["machine"]["gpus"] or "dry run" in data["device"]:
-            raise SystemExit(f"{file} is of a dry run on a CPU, and no result of a GPU")
-        folder = RESULTS / "gpu"
-    else:
-        data = summary(data)
-    folder.mkdir(parents=True, exist_ok=True)
-    write(folder / f"{name}.json", f"{json.dumps(data, indent=1)}\n".encode())
+    text = json.dumps(summary(data), indent=1)
+    (RESULTS / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

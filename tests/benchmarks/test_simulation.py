@@ -5,38 +5,34 @@ from itertools import pairwise
 from math import log
 from random import Random
 from statistics import correlation, fmean, stdev
+from types import SimpleNamespace
 
 import pytest
 
-from calibration import simulation
-from calibration.__main__ import main
-from calibration.simulation import CALL, CALM, KINDS, ROUGH, Clock, outcome
+from benchmarks import simulation
+from benchmarks.__main__ import main
+from benchmarks.simulation import CALL, CALM, KINDS, ROUGH, Clock, outcome
 from d2lhybrid.benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
 
 RUNS = 40
 LEAST = 33  # of 40 intervals that hold 95 times in 100 fewer hold less than once in 1000 times
 
 
-def counted(kind, effect):
-    outcomes = [outcome((kind, effect, i)) for i in range(RUNS)]
-    return [sum(each) for each in zip(*outcomes, strict=True)]
-
-
 @pytest.mark.parametrize(
     ("kind", "effect", "decided"),
-    [("calm", 0.0, True), ("another process", 0.02, True), ("modes of 20 ms", 0.0, False)],
+    [
+        ("calm", 0.0, True),
+        ("another process", 0.02, True),
+        ("modes of 20 ms", 0.0, False),
+        ("launches, 3 % apart", 0.02, False),
+    ],
 )
 def test_intervals_cover_the_truth_and_verdicts_are_not_wrong(kind, effect, decided):
-    covers, right, wrong = counted(kind, effect)
+    outcomes = [outcome((kind, effect, i)) for i in range(RUNS)]
+    covers, right, wrong = (sum(each) for each in zip(*outcomes, strict=True))
     assert covers >= LEAST
     assert wrong == 0
     assert right == RUNS or not decided
-
-
-def test_launches_that_differ_are_covered():
-    covers, _, wrong = counted("launches, 3 % apart", 0.02)
-    assert covers >= LEAST
-    assert wrong == 0
 
 
 @pytest.mark.parametrize(
@@ -49,25 +45,24 @@ def test_launches_that_differ_are_covered():
         (0.02, FASTER, {EQUAL, SLOWER}, False),
     ],
 )
-def test_verdicts_are_held_against_the_truth(effect, true, false, open_is_right, monkeypatch):
-    class Answer:
-        def __init__(self, verdict, low=0.9, high=1.2):
-            self.verdict, self.low, self.high = verdict, low, high
+def test_outcome_compares_verdicts_with_the_truth(effect, true, false, open_is_right, monkeypatch):
+    def answer(verdict, low=0.9, high=1.2):
+        return SimpleNamespace(verdict=verdict, low=low, high=high)
 
     def said(*answers):
         monkeypatch.setattr(simulation, "measured", lambda *_: answers)
         return outcome(("calm", effect, 0))
 
-    assert said(Answer(true)) == (True, True, False)
-    assert said(Answer(UNCLEAR)) == (True, open_is_right, False)
+    assert said(answer(true)) == (True, True, False)
+    assert said(answer(UNCLEAR)) == (True, open_is_right, False)
     for verdict in false:
-        assert said(Answer(verdict)) == (True, False, True)
-        assert said(Answer(true), Answer(verdict)) == (True, False, True)
-    assert said(Answer(true), Answer(true, low=1.1)) == (False, True, False)
-    assert said(Answer(true), Answer(true, high=0.99)) == (False, True, False)
+        assert said(answer(verdict)) == (True, False, True)
+        assert said(answer(true), answer(verdict)) == (True, False, True)
+    assert said(answer(true), answer(true, low=1.1)) == (False, True, False)
+    assert said(answer(true), answer(true, high=0.99)) == (False, True, False)
 
 
-def test_a_simulation_can_be_repeated():
+def test_simulation_is_reproducible():
     def once():
         (result,) = simulation.measured(KINDS["rough"], 0.02, Random("seed"))
         return result.low, result.speedup, result.high
@@ -104,14 +99,14 @@ def test_rough_calls_scatter_drift_and_are_interrupted():
     assert 1.15 < max(quarters) / min(quarters) < 1.25
 
 
-def test_the_wandering_speed_forgets():
+def test_wandering_speed_decorrelates():
     times = list(map(log, calls([partial(simulation.wandering, 0.05, 5e-3)])))
     assert stdev(times) == pytest.approx(0.05, rel=0.1)
     assert correlation(times[:-50], times[50:]) == pytest.approx(0.37, abs=0.05)
     assert correlation(times[:-300], times[300:]) == pytest.approx(0, abs=0.05)
 
 
-def test_what_runs_waits_for_the_other_process():
+def test_call_waits_for_the_other_process():
     times = calls([partial(simulation.waking, 10e-3, 1e-3)])
     waits = [time for time in times if time > 2]
     assert waits == [pytest.approx(11)] * len(waits)
@@ -126,14 +121,14 @@ def test_modes_last_as_long_as_they_should():
     assert fmean(slow) == pytest.approx(0.5, abs=0.05)
 
 
-def test_a_launch_has_one_speed():
+def test_launch_has_one_speed():
     noises = [simulation.apart(0.03, Random(i)) for i in range(1000)]
     factors = [noise(0.0, 1.0) for noise in noises]
     assert factors == [noise(5.0, 1.0) for noise in noises]
     assert stdev(map(log, factors)) == pytest.approx(0.03, rel=0.1)
 
 
-def test_the_bench_prints_a_row_for_each_kind(monkeypatch, capsys):
+def test_simulate_prints_a_row_for_each_kind(monkeypatch, capsys):
     monkeypatch.setattr(simulation, "KINDS", {"calm": KINDS["calm"]})
     main(["simulate", "1"])
     title, row = capsys.readouterr().out.splitlines()

@@ -1,13 +1,5 @@
-"""`python -m calibration`: does `compare` tell the truth on this machine, and in theory?"""
+"""`python -m benchmarks`: does `compare` tell the truth on this machine, and in theory?
 
-import argparse
-
-from d2lhybrid.cli.options import size
-from d2lhybrid.tables import text_table
-
-from . import selftest, simulation
-
-ABOUT = """
 What the self-test says, for each question whose answer is known:
 
     runs             how often it was asked
@@ -34,41 +26,34 @@ above 1 %, and "as good as equal" below. At 1 %, the smallest effect, only "slow
     5 together       4 candidates beside the baseline: all must be covered, and be judged right
 """
 
+import argparse
+from functools import partial
+
+from d2lhybrid.cli.options import positive_int
+from d2lhybrid.tables import text_table
+
+from . import selftest, simulation
+
+COMMANDS = {  # name -> module, function, runs unless said otherwise, about them
+    "self-test": (selftest, selftest.self_test, 10, "10 take four minutes, 100 suffice"),
+    "simulate": (simulation, simulation.simulate, 100, "100 take a minute, 2000 suffice"),
+}
+
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(
-        prog="python -m calibration",
+        prog="python -m benchmarks",
         description=__doc__,
-        epilog=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True)
-    for name, function, columns, runs, about in (
-        (
-            "self-test",
-            selftest.self_test,
-            selftest.COLUMNS,
-            10,
-            "10 take four minutes, 100 suffice",
-        ),
-        (
-            "simulate",
-            simulation.simulate,
-            simulation.COLUMNS,
-            100,
-            "100 take a minute, 2000 suffice",
-        ),
-    ):
+    for name, (module, function, runs, about) in COMMANDS.items():
         command = commands.add_parser(name, help=f"so many runs of each question; {about}")
-        command.add_argument("runs", type=size, nargs="?", default=runs)
-        command.set_defaults(function=function, columns=columns)
+        command.add_argument("runs", type=positive_int, nargs="?", default=runs)
+        command.set_defaults(function=function, columns=module.COLUMNS)
     options = parser.parse_args(arguments)
     print(text_table(options.columns, []), flush=True)
-    options.function(options.runs, print_line)
-
-
-def print_line(text):
-    print(text, flush=True)  # at once, as the next may take a minute
+    options.function(options.runs, partial(print, flush=True))  # as the next may take a minute
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""What makes results/, what puts `compare` to the test, and the script for a GPU."""

@@ -1,1 +1,0 @@
-"""What puts `compare` itself to the test: known truths, and simulated clocks."""

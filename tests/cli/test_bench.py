@@ -1,0 +1,114 @@
+"""`python -m d2lhybrid bench`: what it measures, prints and writes."""
+
+import json
+import os
+
+import pytest
+from benchmark_helpers import Clock
+
+from d2lhybrid import Comparison, __version__, compare
+from d2lhybrid.benchmark.comparison import TooFewLaunches
+from d2lhybrid.benchmark.sweeps import Sweep
+from d2lhybrid.cli import ways
+from d2lhybrid.cli.bench import without_limits
+from d2lhybrid.cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    """What a command writes into the environment is gone after the test."""
+    monkeypatch.setattr("os.environ", os.environ.copy())
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """What the bench seems to have measured at the sizes 1 and 8."""
+    clock = Clock()
+
+    def comparison():
+        ways = {
+            "eager": clock.work(3e-5),
+            "quick": clock.work(2e-5),
+            "limit: read": clock.work(1e-6),
+            "ours, limit: read": clock.work(3e-6),
+            "no limits": clock.work(1e-5),
+        }
+        return compare(ways, clock=clock)
+
+    swept = {1: comparison(), 8: comparison()}
+    monkeypatch.setattr(ways, "compare_ways", lambda batches: Sweep({n: swept[n] for n in batches}))
+    return swept
+
+
+def test_bench_writes_what_it_shows(measured, tmp_path, capsys):
+    file = tmp_path / "r.json"
+    main(["bench", "--json", str(file)])
+    written = json.loads(file.read_text())
+    assert Comparison.from_dict(written["comparison"]) == measured[1]
+    main(["bench", "--batch", "1", "8", "--json", str(file)])
+    written = json.loads(file.read_text())
+    assert list(Sweep.from_dict(written["sweep"])) == [1, 8]
+    assert str(Sweep(measured)) in capsys.readouterr().out
+
+
+def test_file_in_no_folder_is_refused_before_measuring(tmp_path, monkeypatch):
+    monkeypatch.setattr(ways, "compare_ways", lambda batches: pytest.fail("it measured"))
+    with pytest.raises(SystemExit, match="2"):
+        main(["bench", "--json", str(tmp_path / "none" / "a.json")])
+
+
+def test_limit_is_no_way_to_run_the_network(measured, capsys):
+    main(["bench"])
+    out = capsys.readouterr().out.splitlines()
+    assert [line for line in out if "limit: " in line] == [
+        "limit: read: 1.000 µs a call",
+        "ours, limit: read: 3.000 µs a call",
+    ]
+    assert [line.split()[0] for line in out[1:4]] == ["eager", "quick", "no"]
+    assert [line.split()[-1] for line in out[1:4]] == ["baseline", "faster", "faster"]
+    alone = measured[1].among(["eager", "limit: read"])  # a comparison needs two candidates
+    assert without_limits(alone) == (alone, ["limit: read: 1.000 µs a call"])
+
+
+@pytest.mark.parametrize("batches", [[1], [8], [1, 8]])
+def test_bench_compares_all_frameworks_if_asked_to(measured, monkeypatch, capsys, batches):
+    frameworks = Sweep({n: measured[n].among(["quick", "no limits"]) for n in batches})
+    monkeypatch.setattr(
+        ways, "compare_frameworks", lambda asked: [*asked] == batches and frameworks
+    )
+    main(["bench", "--frameworks", "--batch", *map(str, batches)])
+    shown = frameworks if len(batches) > 1 else frameworks[batches[0]]
+    assert capsys.readouterr().out.startswith(str(shown))
+
+
+def test_bench_launches_frameworks_several_times_if_asked_to(measured, monkeypatch):
+    asked = []
+
+    def compare(batches, launches):
+        asked.append(launches)
+        if launches < 11:
+            raise TooFewLaunches("it takes 11")
+        return Sweep({1: measured[1]})
+
+    monkeypatch.setattr(ways, "compare_frameworks", compare)
+    main(["bench", "--frameworks", "--launches", "11"])
+    assert asked == [11]
+    for words in (["--frameworks", "--launches", "2"], ["--launches", "11"], ["--batch", "0"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(["bench", *words])
+
+
+def test_bench_uses_one_thread(measured, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    main(["bench"])
+    assert os.environ["OMP_NUM_THREADS"] == "1"
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["bench", "--help"]])
+def test_help_fits_a_terminal(words, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit, match="0"):
+        main(words)
+    out = capsys.readouterr().out
+    assert out.startswith("usage: d2lhybrid" if "--help" in words else f"d2lhybrid {__version__}")
+    assert max(map(len, out.splitlines())) <= 100
