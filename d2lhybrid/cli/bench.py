@@ -82,11 +82,11 @@ def run(options):
     show = progress_line(None)
     show("loading PyTorch")
     try:
-        from . import ways
+        from ..cross_framework import variants
     finally:
         show("")
     several = {"launches": options.launches} if options.launches else {}
-    measure = ways.compare_frameworks if options.frameworks else ways.compare_ways
+    measure = variants.compare_frameworks if options.frameworks else variants.compare_ways
     try:
         answer = measure(options.batch, **several)
     except TooFewLaunches as error:

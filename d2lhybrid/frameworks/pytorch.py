@@ -2,6 +2,8 @@
 
 import sys
 
+THREADS = ["OMP_NUM_THREADS", "MKL_NUM_THREADS"]  # read when it is loaded
+
 
 def synchronize():
     import torch
@@ -36,49 +38,6 @@ def needs_gradients(array):
     return array.requires_grad if isinstance(array, torch.Tensor) else None
 
 
-def number_format(call):
-    """Autocast and quantised layers compute in coarser numbers than they are given and return.
-
-    What is compiled by torch.compile runs eagerly for once, in the same formats: dynamo gives up
-    what it meets under such a mode, and would leave it uncompiled from then on.
-    """
-    import torch
-    from torch.overrides import TorchFunctionMode
-    from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils._pytree import tree_leaves
-
-    found = set()  # (the distance from 1 to the next number, the format) of operations' results
-
-    def add(dtype):
-        found.add((torch.finfo(dtype).eps, str(dtype).removeprefix("torch.")))
-
-    class Autocast(TorchFunctionMode):
-        """Of an operation that is many in one, only this is seen."""
-
-        def __torch_function__(self, function, types, args=(), kwargs=None):
-            for device in ("cpu", "cuda"):
-                if torch.is_autocast_enabled(device):
-                    add(torch.get_autocast_dtype(device))
-            return function(*args, **(kwargs or {}))
-
-    class Operations(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            result = function(*args, **(kwargs or {}))
-            if function.namespace.startswith("quantized"):
-                found.add((2**-7, "int8"))
-            for x in tree_leaves(result):
-                if isinstance(x, torch.Tensor) and x.dtype.is_floating_point:
-                    add(x.dtype)
-            return result
-
-    try:
-        with torch.compiler.set_stance("force_eager"), Autocast(), Operations():
-            call()
-    except Exception:  # not all can be watched, flex_attention for example
-        return ""
-    return max(found)[1] if found else ""
-
-
 def name_of(device):
     import torch
 
@@ -93,11 +52,7 @@ def compilations():
     if dynamo is None:  # not loaded, so it has compiled nothing
         return 0, 0, 0
     stats, inductor = dynamo.counters["stats"], dynamo.counters["inductor"]
-    return (
-        stats["unique_graphs"],
-        inductor["fxgraph_cache_hit"],
-        inductor["fxgraph_cache_miss"],
-    )
+    return stats["unique_graphs"], inductor["fxgraph_cache_hit"], inductor["fxgraph_cache_miss"]
 
 
 # Faults of some versions that would teach something wrong --------------------------------------

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from process_helpers import soon
 
-from d2lhybrid import Comparison, Sweep, difference
+from d2lhybrid import Comparison, difference
+from d2lhybrid.measure.sweeps import Sweep
 from d2lhybrid.cli.advice import advice
 from d2lhybrid.cli.main import main
 from d2lhybrid.cli.own_model import EXAMPLE, UnusableFile, builders

@@ -299,7 +299,7 @@ def test_what_it_prints_and_reads_never_touches_the_answers(start, monkeypatch):
 
 def test_many_calls_in_one(start):
     source = """
-        from d2lhybrid import repeated
+        from d2lhybrid.measure.candidates import repeated
         def a():
             return repeated(lambda: 5, 16)
     """

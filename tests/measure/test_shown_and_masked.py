@@ -8,7 +8,8 @@ import pytest
 from measure_helpers import Clock, crossing_sweep, example
 from sanitizer import sanitize
 
-from d2lhybrid import Sweep, compare
+from d2lhybrid import compare
+from d2lhybrid.measure.sweeps import Sweep
 
 
 def test_the_sanitizer_masks_all_that_was_measured_and_no_label(clock):

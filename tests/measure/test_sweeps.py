@@ -6,7 +6,8 @@ import numpy
 import pytest
 from measure_helpers import crossing_sweep, example, fails
 
-from d2lhybrid import Sweep, sweep
+from d2lhybrid import sweep
+from d2lhybrid.measure.sweeps import Sweep
 from d2lhybrid.measure.sweeps import Crossing
 from d2lhybrid.verdicts import FASTER, SLOWER
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from d2lhybrid import Comm, Message
+from d2lhybrid.world.comm import Comm, Message
 from d2lhybrid.world.comm import BUFFER, connect, listen
 from d2lhybrid.world.packing import pack
 

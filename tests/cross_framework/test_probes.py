@@ -1,33 +1,26 @@
-"""What becomes of Python in each framework's compiler; and that the trial notices what it should.
+"""What becomes of Python in a function that is compiled: the trial notices what it should.
 
-Each framework runs in a process of its own, as in notebook 17.
+With NumPy as the framework, and compilers that are easily foretold. Notebooks 13 to 17 show what
+the frameworks' own compilers do.
 """
-
-from importlib import import_module
 
 import numpy
 import pytest
 
-behaviour = import_module("d2lhybrid.side_by_side.behaviour")
-
-# The trial itself, with NumPy as the framework, and compilers that are easily foretold.
-
-TOOLS = behaviour.Tools(
-    array=numpy.array,
-    numpy=numpy.asarray,
-    sum=numpy.sum,
-    dice=lambda x: numpy.random.rand(1),
-)
+from d2lhybrid.cross_framework import probes
 
 
 @pytest.fixture(autouse=True)
-def numpys_tools(monkeypatch):
-    monkeypatch.setitem(behaviour.TOOLS, "numpy", lambda module: TOOLS)
+def numpys_adapter(monkeypatch):
+    adapter = probes.Adapter(
+        numpy.array, lambda x: numpy.random.rand(1), sum=numpy.sum, numpy=numpy.asarray
+    )
+    monkeypatch.setitem(probes.ADAPTERS, "numpy", lambda module: adapter)
 
 
 def outcomes(compiler):
     """What a compiler makes of each case."""
-    table = behaviour.try_cases("numpy", behaviour.CASES, {"it": compiler})
+    table = probes.try_cases("numpy", probes.CASES, {"it": compiler})
     return {case: row["it"] for case, row in table.items()}
 
 
@@ -56,8 +49,8 @@ def refuses_when_called(function):
         (refuses_when_called, "error"),
     ],
 )
-def test_a_compiler_that_treats_all_alike_gets_one_outcome(compiler, outcome):
-    assert outcomes(compiler) == dict.fromkeys(behaviour.CASES, outcome)
+def test_compiler_that_treats_all_cases_alike(compiler, outcome):
+    assert outcomes(compiler) == dict.fromkeys(probes.CASES, outcome)
 
 
 def hides_the_argument(function):
@@ -67,8 +60,8 @@ def hides_the_argument(function):
 def keeps_a_symbol(function):
     def compiled(x):
         result = function(x)
-        if function is behaviour.keeps:
-            behaviour.kept[-1] = object()
+        if function is probes.leaks_argument:
+            probes.kept[-1] = object()
         return result
 
     return compiled
@@ -76,18 +69,18 @@ def keeps_a_symbol(function):
 
 def says_more(function):
     def compiled(x):
-        if function is behaviour.prints:
+        if function is probes.prints:
             print("and here")
         return function(x)
 
     return compiled
 
 
-def throws_dice_once(function):
-    if function is not behaviour.throws_its_dice:
+def draws_once(function):
+    if function is not probes.uses_rng:
         return function
-    thrown = function(numpy.zeros(3))
-    return lambda x: x + thrown
+    drawn = function(numpy.zeros(3))
+    return lambda x: x + drawn
 
 
 @pytest.mark.parametrize(
@@ -96,11 +89,11 @@ def throws_dice_once(function):
         (hides_the_argument, "x += 1"),
         (keeps_a_symbol, "keeps its argument"),
         (says_more, "a print"),
-        (throws_dice_once, "the framework's random number"),
+        (draws_once, "the framework's random number"),
     ],
 )
-def test_one_fault_is_found_where_it_matters_and_nowhere_else(compiler, case):
-    wanted = dict.fromkeys(behaviour.CASES, "right") | {case: "silently wrong"}
+def test_one_fault_changes_the_outcome_of_one_case(compiler, case):
+    wanted = dict.fromkeys(probes.CASES, "right") | {case: "silently wrong"}
     assert outcomes(compiler) == wanted
 
 
@@ -109,21 +102,21 @@ def for_three_numbers(function, otherwise):
 
 
 @pytest.mark.parametrize(("otherwise", "outcome"), [(refuses, "error"), (abs, "silently wrong")])
-def test_one_wrong_call_is_enough(otherwise, outcome):
+def test_one_wrong_call_changes_the_outcome(otherwise, outcome):
     found = outcomes(lambda function: for_three_numbers(function, otherwise))
-    # Dice are thrown for three numbers only.
-    wanted = dict.fromkeys(behaviour.CASES, outcome) | {"the framework's random number": "right"}
+    # Random numbers are drawn for three numbers only.
+    wanted = dict.fromkeys(probes.CASES, outcome) | {"the framework's random number": "right"}
     assert found == wanted
 
 
-def test_an_error_does_not_excuse_what_went_wrong_before_it():
+def test_wrong_result_and_later_error_are_silently_wrong():
     def compiled(function):
         return lambda x: refuses(x) if len(x) > 3 else numpy.zeros(3)
 
     assert outcomes(compiled)["an if on the data"] == "silently wrong"
 
 
-def test_cases_of_ones_own_with_another_plain_call_and_seeds():
+def test_own_cases_with_plain_and_before():
     cases = {
         "with a guest": lambda guest, x: guest(x) * 2,
         "random": lambda guest, x: x + numpy.random.rand(),
@@ -133,7 +126,7 @@ def test_cases_of_ones_own_with_another_plain_call_and_seeds():
         "other": lambda case: lambda x: case(numpy.array, x) + 1,
         "none": refuses,
     }
-    table = behaviour.try_cases(
+    table = probes.try_cases(
         "numpy", cases, compilers, plain=compilers["same"], before=numpy.random.seed
     )
     row = {"same": "right", "other": "silently wrong", "none": "error"}
