@@ -71,25 +71,22 @@ def test_without_any_framework_there_is_nothing_to_say(monkeypatch):
     assert frameworks.compilations() == (0, 0, 0)
     assert frameworks.name_of("cuda:0") == "cuda:0"
     assert frameworks.to_numpy([1, 2]).tolist() == [1, 2]
+    for name in frameworks.THREADS:
+        monkeypatch.setenv(name, "2")
+    assert frameworks.state() == {"threads": 2}
 
 
 @pytest.mark.parametrize(
-    ("limits", "known"),
-    [
-        ({"ONE": "3", "TWO": "3"}, {"threads": 3}),
-        ({"ONE": "3", "TWO": "2"}, {}),
-        ({"ONE": "3"}, {}),
-        ({"ONE": "many", "TWO": "many"}, {}),
-        ({}, {}),
-    ],
+    ("one", "two", "known"),
+    [("3", "3", {"threads": 3}), ("3", "2", {}), ("3", "", {}), ("many", "many", {}), ("", "", {})],
 )
 def test_threads_are_those_of_the_variables_if_a_framework_knows_no_others(
-    monkeypatch, limits, known
+    monkeypatch, one, two, known
 ):
     for name in frameworks.THREADS:
         monkeypatch.delenv(name, raising=False)
-    for name, limit in limits.items():
-        monkeypatch.setenv(name, limit)
+    monkeypatch.setenv("ONE", one)
+    monkeypatch.setenv("TWO", two)
     file = SimpleNamespace(THREADS=["ONE", "TWO"])
     monkeypatch.setattr(frameworks, "FRAMEWORKS", {"sys": file})  # which is always loaded
     assert frameworks.state() == known
@@ -97,28 +94,9 @@ def test_threads_are_those_of_the_variables_if_a_framework_knows_no_others(
     assert frameworks.state() == {"threads": 7}
 
 
-def test_threads_without_a_framework_are_the_limit_of_all(monkeypatch):
-    monkeypatch.setattr(frameworks, "FRAMEWORKS", {})
-    for name in frameworks.THREADS:
-        monkeypatch.setenv(name, "2")
-    assert frameworks.state() == {"threads": 2}
+QUESTIONS = "synchronize to_numpy state needs_gradients name_of compilations THREADS"
 
 
-def test_arrays_of_mxnet_are_converted(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mxnet", ModuleType("mxnet"))
-
-    class NDArray:
-        shape, dtype = (2,), numpy.float32
-
-        def asnumpy(self):
-            return numpy.ones(2, "float32")
-
-    assert difference(NDArray(), torch.ones(2)) == ""
-
-
-@pytest.mark.parametrize(
-    "function",
-    ["synchronize", "to_numpy", "state", "needs_gradients", "name_of", "compilations", "THREADS"],
-)
+@pytest.mark.parametrize("function", QUESTIONS.split())
 def test_what_is_asked_is_answered_by_some_framework(function):
     assert any(hasattr(file, function) for file in frameworks.FRAMEWORKS.values())

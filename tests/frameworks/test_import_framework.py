@@ -47,17 +47,14 @@ def test_versions_leave_out_what_another_framework_has_loaded(made_up, monkeypat
         (tmp_path / f"{name}.py").write_text(f"{text}\n__version__ = '1.2'")
         monkeypatch.setitem(frameworks.FRAMEWORKS, name, None)
     monkeypatch.setattr(frameworks, "_came_along", set())
-    try:
-        import_module("own")
-        import_framework("made_up")
-        assert {"made_up", "own"} <= frameworks.versions().keys()
-        assert "guest" in sys.modules
-        assert "guest" not in frameworks.versions()
-        import_framework("guest")  # now somebody wants it
-        assert frameworks.versions()["guest"] == "1.2"
-    finally:
-        for name in ("guest", "own"):
-            sys.modules.pop(name, None)
+    monkeypatch.setattr(sys, "modules", sys.modules.copy())
+    import_module("own")
+    import_framework("made_up")
+    assert {"made_up", "own"} <= frameworks.versions().keys()
+    assert "guest" in sys.modules
+    assert "guest" not in frameworks.versions()
+    import_framework("guest")  # now somebody wants it
+    assert frameworks.versions()["guest"] == "1.2"
 
 
 def test_a_missing_framework_says_how_to_get_it_or_that_there_is_none(missing, monkeypatch):
@@ -96,19 +93,10 @@ def test_threads_are_the_frameworks_choice_by_default(made_up):
     assert not import_framework("made_up").seen.keys() & set(frameworks.THREADS)
 
 
-@pytest.mark.parametrize(
-    ("name", "variable"),
-    [
-        *[(name, "OMP_NUM_THREADS") for name in ("torch", "mxnet", "paddle")],
-        ("numpy", "OPENBLAS_NUM_THREADS"),
-        ("tensorflow", "TF_NUM_INTRAOP_THREADS"),
-        ("tensorflow", "TF_NUM_INTEROP_THREADS"),
-        ("jax", "NPROC"),
-    ],
-)
-def test_variables_that_limit_threads(name, variable):
-    assert variable in frameworks.FRAMEWORKS[name].THREADS
-    assert variable in frameworks.THREADS
+def test_variables_that_limit_threads():
+    wanted = "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS NPROC "
+    wanted += "TF_NUM_INTRAOP_THREADS TF_NUM_INTEROP_THREADS"
+    assert {*frameworks.THREADS} == {*wanted.split()}
 
 
 def said_by(code, **environment):
@@ -131,28 +119,16 @@ PROGRAMS = {  # each compiles something, which is when C code likes to report
         net = nn.Dense(2)
         net.initialize()
         net.hybridize()
-        array, other, matrix = np.ones((2, 3)), np.ones((2, 3)) * 2, np.ones((1500, 1500))
+        array, other = np.ones((2, 3)), np.ones((2, 3)) * 2
         net(array)
-        npx.waitall()
-        start = perf_counter()
-        product = np.dot(matrix, matrix)
-        returned = perf_counter() - start
-        frameworks.synchronize()
-        waited = perf_counter() - start
-        product.wait_to_read()
-        finished = perf_counter() - start
-        assert returned < waited / 2, (returned, waited)
-        assert finished - waited < waited / 2, (waited, finished)
         """,
     "tensorflow": """
         import tensorflow
         array, other = tensorflow.ones((2, 3)), tensorflow.Variable(tensorflow.ones((2, 3)) * 2)
         tensorflow.function(lambda x: x + 1, jit_compile=True)(array)
-        numbered = tensorflow.function(lambda x, y: x + y)
-        for number in range(9):
-            numbered(array, number)
+        numbered = tensorflow.function(lambda x, y: x + y)  # advice on retracing is held back
+        [numbered(array, number) for number in range(9)]
         assert frameworks.name_of(array.device) == "cpu", array.device
-        assert frameworks.to_numpy([1, 2]).tolist() == [1, 2]
         """,
     "paddle": """
         import paddle
@@ -188,7 +164,6 @@ def test_framework_prints_nothing_and_its_arrays_are_compared(name):
         pytest.skip(f"{name} is not installed")
     said = said_by(
         f"""
-        from time import perf_counter
         from d2lhybrid import difference, frameworks, import_framework
         module = import_framework({name!r}, threads=1)
         {textwrap.indent(textwrap.dedent(PROGRAMS[name]), " " * 8).lstrip()}

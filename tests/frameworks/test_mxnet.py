@@ -33,8 +33,11 @@ def test_import_is_lent_what_it_asks_for(monkeypatch, has_distutils):
 
 
 @pytest.mark.parametrize("recording", [True, False])
-def test_state_says_whether_gradients_are_recorded(monkeypatch, recording):
-    module = ModuleType("mxnet")
+def test_state_is_recording_and_synchronize_waits_for_all(monkeypatch, recording):
+    module, waits = ModuleType("mxnet"), []
     module.autograd = SimpleNamespace(is_recording=lambda: recording)
+    module.nd = SimpleNamespace(waitall=lambda: waits.append("all"))
     monkeypatch.setitem(sys.modules, "mxnet", module)
     assert mxnet.state() == {"gradients": recording}
+    mxnet.synchronize()
+    assert waits == ["all"]
