@@ -13,10 +13,10 @@ from matplotlib import pyplot
 from measure_helpers import Clock
 
 from d2lhybrid import Comparison, compare
-from d2lhybrid.measure.sweeps import Sweep
-from d2lhybrid.cli import ways
 from d2lhybrid.cli.main import main
+from d2lhybrid.cross_framework import variants as ways
 from d2lhybrid.measure.launch import TooFewLaunches
+from d2lhybrid.measure.sweeps import Sweep
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ import pytest
 from process_helpers import soon
 
 from d2lhybrid import Comparison, difference
-from d2lhybrid.measure.sweeps import Sweep
 from d2lhybrid.cli.advice import advice
 from d2lhybrid.cli.main import main
 from d2lhybrid.cli.own_model import EXAMPLE, UnusableFile, builders
 from d2lhybrid.frameworks.threads import WAITING
+from d2lhybrid.measure.sweeps import Sweep
 
 ROOT = Path(__file__).parents[2]
 QUICK = ["--launches", "6", "--time-limit", "0.06"]

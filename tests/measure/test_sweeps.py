@@ -7,8 +7,7 @@ import pytest
 from measure_helpers import crossing_sweep, example, fails
 
 from d2lhybrid import sweep
-from d2lhybrid.measure.sweeps import Sweep
-from d2lhybrid.measure.sweeps import Crossing
+from d2lhybrid.measure.sweeps import Crossing, Sweep
 from d2lhybrid.verdicts import FASTER, SLOWER
 
 

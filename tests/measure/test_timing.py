@@ -13,8 +13,8 @@ import torch
 from measure_helpers import restless
 
 from d2lhybrid import compare, frameworks, python_calls, recipe
-from d2lhybrid.measure.candidates import repeated
 from d2lhybrid.measure import launch, measured_on, timing
+from d2lhybrid.measure.candidates import repeated
 from d2lhybrid.verdicts import EQUAL, FASTER, UNCLEAR
 
 

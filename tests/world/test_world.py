@@ -23,9 +23,9 @@ from process_helpers import default_sigint, gone, started_with_ctrl_c
 from torch import nn
 
 from d2lhybrid import RankError, World
-from d2lhybrid.world.comm import Message
 from d2lhybrid.children.parent import how_it_ended
 from d2lhybrid.world import world as module
+from d2lhybrid.world.comm import Message
 
 __name__ = "__main__"  # what follows travels as the functions of a notebook do
 
