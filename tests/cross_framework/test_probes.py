@@ -11,11 +11,45 @@ from d2lhybrid.cross_framework import probes
 
 
 @pytest.fixture(autouse=True)
-def numpys_adapter(monkeypatch):
+def adapter(monkeypatch):
     adapter = probes.Adapter(
         numpy.array, lambda x: numpy.random.rand(1), sum=numpy.sum, numpy=numpy.asarray
     )
     monkeypatch.setitem(probes.ADAPTERS, "numpy", lambda module: adapter)
+
+
+# What a case does plainly: the result of call n, with the argument x.
+RESULTS = {
+    "a print": lambda n, x: x * 2,
+    "a counter": lambda n, x: x * 2,
+    "an if on the data": lambda n, x: x * 2 if x.sum() > 0 else -x,
+    "an if on a shape": lambda n, x: x * 2 if len(x) == 4 else -x,
+    "a number from outside": lambda n, x: x * 10 * n,
+    "x += 1": lambda n, x: (x + 1) * 2,
+    "a number taken out": lambda n, x: x * x.sum(),
+    "a while on the data": lambda n, x: x + [40, 30, 40, 30][n - 1],
+    "a for over the data": lambda n, x: (x**2).sum(),
+    "a variable of one branch": lambda n, x: None if n == 3 else x * 2,
+    "keeps its argument": lambda n, x: x * 2,
+}
+
+
+@pytest.mark.parametrize("case", probes.CASES)
+def test_case_does_what_its_label_says(case):
+    probes.try_cases("numpy", {}, {})  # sets the adapter
+    calls = probes.observe_calls(probes.CASES[case])
+    for n, (call, values) in enumerate(zip(calls, probes.INPUTS, strict=True), 1):
+        x = numpy.array(values)
+        if case in RESULTS:
+            assert numpy.array_equal(call["result"], RESULTS[case](n, x)), n
+        else:
+            assert x[0] < call["result"][0] < x[0] + 1  # a random number was added
+        raises = case == "a variable of one branch" and n == 3
+        assert call["raised"] == ("UnboundLocalError" if raises else "")
+        assert call["printed"] == ("here\n" if case == "a print" else "")
+        assert call["counted"] == (case == "a counter")
+        assert len(call["kept"]) == (case == "keeps its argument")
+        assert numpy.array_equal(call["argument"], x + (case == "x += 1"))
 
 
 def outcomes(compiler):
