@@ -22,7 +22,7 @@ from tools.checking import last_line, slowest
 
 ENVIRONMENT = {}  # of the notebooks' kernels
 NOT_COMPARED = "run, but not compared"
-LONG = ["project", "side_by_side", "world"]  # folders of tests that take a minute
+LONG = ["project", "cross_framework", "world"]  # folders of tests that take a minute
 
 
 def pytest_xdist_auto_num_workers():

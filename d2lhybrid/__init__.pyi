@@ -6,7 +6,6 @@ from .benchmark.agreement import (
 from .benchmark.candidates import (
     own_process as own_process,
     recipe as recipe,
-    repeated as repeated,
 )
 from .benchmark.comparison import (
     compare as compare,
@@ -21,14 +20,26 @@ from .benchmark.results import (
     Comparison as Comparison,
 )
 from .benchmark.sweeps import (
-    Sweep as Sweep,
     sweep as sweep,
 )
 from .benchmark.timing import (
     CandidateError as CandidateError,
     python_calls as python_calls,
 )
-from .cli.ways import (
+from .cross_framework import (
+    framework_steps as framework_steps,
+    framework_ways as framework_ways,
+    missing_frameworks as missing_frameworks,
+    network_input as network_input,
+    network_target as network_target,
+    network_weights as network_weights,
+)
+from .cross_framework.probes import (
+    CASES as CASES,
+    ask_frameworks as ask_frameworks,
+    try_cases as try_cases,
+)
+from .cross_framework.variants import (
     compare_ways as compare_ways,
 )
 from .d2l_book import (
@@ -41,7 +52,6 @@ from .d2l_book import (
     try_gpu as try_gpu,
 )
 from .frameworks import (
-    FrameworkNotFound as FrameworkNotFound,
     import_framework as import_framework,
     synchronize as synchronize,
 )
@@ -58,7 +68,6 @@ from .hybrid.compiler import (
     hybridize as hybridize,
 )
 from .hybrid.graph import (
-    Graph as Graph,
     Node as Node,
 )
 from .hybrid.guard import (
@@ -133,32 +142,11 @@ from .plot.times import (
 from .plot.trees import (
     plot_tree as plot_tree,
 )
-from .side_by_side import (
-    ask_frameworks as ask_frameworks,
-    framework_steps as framework_steps,
-    framework_ways as framework_ways,
-    missing_frameworks as missing_frameworks,
-    network_input as network_input,
-    network_target as network_target,
-    network_weights as network_weights,
-)
-from .side_by_side.behaviour import (
-    CASES as CASES,
-    try_cases as try_cases,
-)
-from .text.dataflow import (
-    data_flow as data_flow,
-)
 from .text.program import (
     as_text as as_text,
-    drop_unused_text as drop_unused_text,
-    fold_constants_text as fold_constants_text,
-    free_after_last_use as free_after_last_use,
-    inline as inline,
     names_in as names_in,
     run_program as run_program,
     straight_line as straight_line,
-    substitute as substitute,
 )
 from .threads.gate import (
     Gate as Gate,
@@ -179,7 +167,6 @@ from .threads.run_graph import (
     run_parallel as run_parallel,
 )
 from .toolchain import (
-    CompilationFailed as CompilationFailed,
     CompilerNotFound as CompilerNotFound,
     compiler_flags as compiler_flags,
     find_compiler as find_compiler,
@@ -188,12 +175,7 @@ from .toolchain import (
 from .world.collectives import (
     halving_doubling as halving_doubling,
     ring as ring,
-    star as star,
     tree as tree,
-)
-from .world.comm import (
-    Comm as Comm,
-    Message as Message,
 )
 from .world.world import (
     RankError as RankError,

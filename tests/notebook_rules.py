@@ -7,10 +7,10 @@ trip over.
 
 import ast
 import base64
+import dis
 import json
 import re
 import struct
-import symtable
 import tomllib
 from contextlib import redirect_stdout
 from functools import cache
@@ -71,9 +71,8 @@ def code_cells(notebook):
 
 
 def prose(notebook):
-    return "\n\n".join(
-        text_of(cell) for cell in notebook["cells"] if cell["cell_type"] == "markdown"
-    )
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    return "\n\n".join(map(text_of, cells))
 
 
 def outputs(notebook):
@@ -110,33 +109,20 @@ def checks_in(notebook, part):
     return [call for call in calls if ast.unparse(call.func) == "check"]
 
 
-class AsGenerators(ast.NodeTransformer):
-    """Makes comprehensions generators: from Python 3.12 on, only these keep their names inside."""
-
-    def visit_ListComp(self, node):
-        self.generic_visit(node)
-        parts = [node.elt] if hasattr(node, "elt") else [node.key, node.value]
-        return ast.GeneratorExp(ast.Tuple(parts, ast.Load()), node.generators)
-
-    visit_SetComp = visit_DictComp = visit_ListComp
-
-
 def assigned(tree):
     """The names that a cell gives a meaning: assigned, defined or imported in it."""
-    tree = AsGenerators().visit(ast.parse(ast.unparse(tree)))
-    names = symtable.symtable(ast.unparse(tree), "cell", "exec").get_symbols()
-    return {name.get_name() for name in names if name.is_assigned() or name.is_imported()}
+    steps = dis.get_instructions(compile(tree, "cell", "exec"))
+    return {step.argval for step in steps if step.opname == "STORE_NAME"}
 
 
 def left_open(tree):
     """The names that a cell gives a meaning in a statement that holds `...`."""
-    found = set()
-    for statement in tree.body:
-        if any(
-            isinstance(node, ast.Constant) and node.value is ... for node in ast.walk(statement)
-        ):
-            found |= assigned(ast.Module([statement], []))
-    return found
+    open_ones = [one for one in tree.body if any(map(is_ellipsis, ast.walk(one)))]
+    return assigned(ast.Module(open_ones, []))
+
+
+def is_ellipsis(node):
+    return isinstance(node, ast.Constant) and node.value is ...
 
 
 def bullets(cell):
@@ -197,11 +183,8 @@ def is_small(notebook, name):
 def was_refreshed_after_the_last_change(notebook, name):
     stored, now = notebook["metadata"].get("outputs_of", ""), fingerprint(notebook)
     if stored != now:
-        kept = stored[:8] == now[:8]
-        yield (
-            f"its {'text, a tag or a slide' if kept else 'code or an output'} was changed after "
-            "`python3 course.py refresh`; run that again, or go back with `git restore`"
-        )
+        what = "its text, a tag or a slide" if stored[:8] == now[:8] else "its code or an output"
+        yield f"{what} was changed after `python3 course.py refresh`; run that again"
 
 
 def has_the_agreed_metadata(notebook, name):
@@ -230,10 +213,7 @@ def begins_with_its_framework(notebook, name):
         begin = text_of(code_cells(notebook)[1]) + "\n"
         call = rf'\w+ = import_framework\("{framework}", threads=1\)\n'
         if not re.match(r"from d2lhybrid import import_framework\n+" + call, begin):
-            yield (
-                "the second code cell is to begin with `from d2lhybrid import import_framework` "
-                f'and `... = import_framework("{framework}", threads=1)`'
-            )
+            yield f'the second code cell must begin with import_framework("{framework}", threads=1)'
 
 
 def has_all_its_parts(notebook, name):
@@ -306,10 +286,8 @@ def exercises_have_headings(notebook, name):
 
 
 def an_exercise_asks_for_code(notebook, name):
-    code = (ast.FunctionDef, ast.ClassDef)
-    if not any(
-        isinstance(node, code) for tree in code_in(notebook, "solutions") for node in tree.body
-    ):
+    nodes = [node for tree in code_in(notebook, "solutions") for node in tree.body]
+    if not any(isinstance(node, (ast.FunctionDef, ast.ClassDef)) for node in nodes):
         yield "no solution defines a function or a class"
 
 
@@ -323,10 +301,8 @@ def exercises_stay_open_after_run_all(notebook, name):
 def exercises_show_what_is_to_be_replaced(notebook, name):
     to_replace = set().union(*map(left_open, code_in(notebook, "exercises")))
     for call in checks_in(notebook, "exercises"):
-        nodes = list(ast.walk(call))
         names = {node.id for node in ast.walk(call.args[0]) if isinstance(node, ast.Name)}
-        hidden = any(isinstance(node, ast.Constant) and node.value is ... for node in nodes)
-        if hidden or not names & to_replace:
+        if any(map(is_ellipsis, ast.walk(call))) or not names & to_replace:
             yield f"no `...` is assigned to what {ast.unparse(call)} checks"
 
 

@@ -25,7 +25,7 @@ FLOORS = {
         {"threads"},
         {"world"},
         {"machine"},
-        {"side_by_side"},
+        {"cross_framework"},
         {"cli"},
         {"__main__"},
     ],
@@ -129,7 +129,7 @@ def test_a_tool_needs_nothing_but_python(name):
     assert {one.split(".")[0] for one in named} <= sys.stdlib_module_names
 
 
-OF_FRAMEWORKS = ("d2lhybrid.frameworks", "d2lhybrid.hybrid", "d2lhybrid.side_by_side")
+OF_FRAMEWORKS = ("d2lhybrid.frameworks", "d2lhybrid.hybrid", "d2lhybrid.cross_framework")
 WITHOUT = [name for name in modules("d2lhybrid") if wing(name) not in OF_FRAMEWORKS]
 
 

@@ -2,7 +2,9 @@
 
 import ast
 import importlib
+import json
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -13,6 +15,7 @@ import torch
 
 import d2lhybrid
 from d2lhybrid import get_net
+from tools import manifest
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -35,6 +38,21 @@ PUBLIC = {
 
 def test_the_list_of_public_names_is_what_the_package_gives_out():
     assert sorted(PUBLIC) == sorted(d2lhybrid.__all__)
+
+
+def test_public_names_are_few_and_used_by_a_notebook_or_documented():
+    pages = [(ROOT / name).read_text("utf-8") for name in ("README.md", "COMPARE.md")]
+    quoted = re.findall(r"`([^`\n]+)`", "\n".join(pages))
+    found = {word for code in quoted for word in re.findall(r"\w+", code)}
+    for path in manifest.notebooks():
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+        tree = ast.parse(re.sub(r"(?m)^( *)[%!].*$", r"\1pass", code))  # IPython's own lines
+        froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        froms = [node for node in froms if node.module == "d2lhybrid"]
+        found |= {alias.name for node in froms for alias in node.names}
+    assert PUBLIC.keys() - found == set()
+    assert len(PUBLIC) <= 95
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -71,7 +89,9 @@ def test_every_module_says_what_it_is_for():
     modules = [*pkgutil.walk_packages(d2lhybrid.__path__[:1], "d2lhybrid.")]
     assert len(modules) > 30
     for module in modules:
-        if module.name.startswith("d2lhybrid.side_by_side."):  # programs: frameworks may be missing
+        if module.name.startswith(
+            "d2lhybrid.cross_framework."
+        ):  # programs: frameworks may be missing
             source = Path(module.module_finder.path, f"{module.name.split('.')[-1]}.py").read_text()
             assert ast.get_docstring(ast.parse(source)), module.name
         else:

@@ -55,9 +55,9 @@ def run(options):
     if options.launches and not options.frameworks:
         options.error("--launches needs --frameworks")
     os.environ |= dict.fromkeys(THREADS, "1")  # read when frameworks are loaded
-    from . import ways
+    from ..cross_framework import variants
 
-    measure = ways.compare_frameworks if options.frameworks else ways.compare_ways
+    measure = variants.compare_frameworks if options.frameworks else variants.compare_ways
     several = {"launches": options.launches} if options.launches else {}
     try:
         answer = measure(options.batch, **several)

@@ -1,38 +1,40 @@
 """What the course has to know of each framework: one file for each, and one row here.
 
-A file answers, for its framework, some of the questions below that are asked by `_functions`, in
-functions of the same names. It says None to what is not its own, an array or a device, and leaves
-out questions for which its framework has nothing special. It may also define
+A file has those of the functions below for which its framework has something special, from
+`synchronize` to `compilations`. It returns None for what is not its own, an array or a device. It
+also defines
 
+    THREADS     the environment variables that limit its number of threads
     prepare()   a context manager in which it is imported: what makes it quiet, what it lacks
     SYSTEMS     the systems that have wheels of it, as `this_system()` calls them; by default all
 
-This module asks every framework that is loaded, and loads none itself, except in
-`import_framework`, and NumPy in `to_numpy`. Used in notebooks 05 to 16.
+No file imports its framework at its top. This module asks every framework that is loaded, and
+loads none itself, except in `import_framework`, and NumPy in `to_numpy`. Used in notebooks 05 to
+16.
 """
 
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
-from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from . import jax, mxnet, numpy, paddle, pytorch, tensorflow
 from .threads import THREADS, limit_threads
 
 # As Python imports it -> its file in this folder; None where there is nothing special.
 FRAMEWORKS = {
-    "torch": "pytorch",
-    "numpy": "numpy",
+    "torch": pytorch,
+    "numpy": numpy,
     "onnxruntime": None,
-    "jax": "jax",
-    "mxnet": "mxnet",
-    "tensorflow": "tensorflow",
-    "paddle": "paddle",
+    "jax": jax,
+    "mxnet": mxnet,
+    "tensorflow": tensorflow,
+    "paddle": paddle,
 }
 _came_along: set[str] = set()  # loaded by another framework, as jax is by tensorflow
 
@@ -63,17 +65,15 @@ def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
         FrameworkNotFound: If it is not installed. The message says how to get it, or that there
             is none for this system.
         RuntimeError: If it is too late to set `threads`, because it is loaded already.
-        ValueError: For a framework that is not in the table.
+        KeyError: For a framework that is not in the table.
     """
-    if name not in FRAMEWORKS:
-        raise ValueError(f"there is no framework {name!r} here; there are: {', '.join(FRAMEWORKS)}")
+    file = FRAMEWORKS[name]
     if name not in sys.modules and not find_spec(name):
         raise FrameworkNotFound(name, advice(name))
     if threads is not None:
         limit_threads(name, threads)
-    prepare = _function(FRAMEWORKS[name], "prepare") or nullcontext
     before = set(sys.modules)
-    with prepare():
+    with getattr(file, "prepare", nullcontext)():
         module = import_module(name)
     _came_along.update((FRAMEWORKS.keys() & sys.modules.keys()) - before - {"numpy"})
     _came_along.discard(name)
@@ -82,8 +82,7 @@ def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
 
 def advice(name: str) -> str:
     """How to get a framework that is not installed, in one line."""
-    systems = _function(FRAMEWORKS[name], "SYSTEMS")
-    if systems and this_system() not in systems:
+    if this_system() not in getattr(FRAMEWORKS[name], "SYSTEMS", [this_system()]):
         where = "Read the stored page, or open the notebook on Colab."
         return f"There is none for {this_system()}. {where}"
     python = "py" if os.name == "nt" else "python3"
@@ -102,7 +101,7 @@ def synchronize() -> None:
     clock must wait here, before it is read. Where no framework was imported, or none has a
     device that works by itself, there is nothing to wait for.
     """
-    for wait in _functions("synchronize"):
+    for wait in _of_loaded("synchronize"):
         wait()
 
 
@@ -115,11 +114,12 @@ def to_numpy(array: Any) -> Any:
 def state() -> dict[str, Any]:
     """Settings of the loaded frameworks that change how fast they are, such as `threads`."""
     found = {}
-    for ask in _functions("state"):
+    for ask in _of_loaded("state"):
         found = ask() | found  # where two have the same setting, the first in the table counts
-    limits = {os.environ.get(name, "") for name in THREADS}
-    if len(limits) == 1 and (limit := limits.pop()).isdecimal():
-        found.setdefault("threads", int(limit))  # set by `import_framework` or `own_process`
+    for variables in [*_of_loaded("THREADS"), THREADS]:  # where none of them knows its threads
+        limits = {os.environ.get(name, "") for name in variables}
+        if len(limits) == 1 and (limit := limits.pop()).isdecimal():
+            found.setdefault("threads", int(limit))
     return found
 
 
@@ -135,7 +135,7 @@ def name_of(device: str) -> str:
 
 def compilations() -> tuple[int, int, int]:
     """How many programs were compiled so far, found in a compiler's cache, and not found there."""
-    counts = [count() for count in _functions("compilations")]
+    counts = [count() for count in _of_loaded("compilations")]
     return tuple(map(sum, zip((0, 0, 0), *counts, strict=True)))
 
 
@@ -146,18 +146,13 @@ def versions() -> dict[str, str]:
     return {name: str(version) for name, version in found.items() if version}
 
 
-def _functions(question: str) -> Iterator[Callable]:
-    """The functions of that name, of the frameworks that are loaded."""
+def _of_loaded(attribute: str) -> Iterator[Any]:
+    """What the files of the loaded frameworks define under this name."""
     files = [file for name, file in FRAMEWORKS.items() if sys.modules.get(name)]
-    return filter(None, (_function(file, question) for file in files))
+    return filter(None, (getattr(file, attribute, None) for file in files))
 
 
-def _first(question, about):
-    """What the first framework says that does not say None."""
-    answers = (answer(about) for answer in _functions(question))
-    return next((said for said in answers if said is not None), None)
-
-
-@cache  # `compare` asks in every block
-def _function(file: str | None, question: str) -> Any:
-    return file and getattr(import_module(f".{file}", __name__), question, None)
+def _first(function, argument):
+    """The first result that is not None, of these functions of the loaded frameworks."""
+    results = (ask(argument) for ask in _of_loaded(function))
+    return next((result for result in results if result is not None), None)

@@ -5,9 +5,8 @@ import sys
 from contextlib import contextmanager
 from functools import cache
 
-from .threads import threads_in
-
 SYSTEMS = ["Linux x86_64", "Linux aarch64", "Darwin arm64", "Windows AMD64"]
+THREADS = ["NPROC"]  # read at its first operation
 
 
 @contextmanager
@@ -50,10 +49,6 @@ def to_numpy(array):
     elif jax.numpy.issubdtype(array.dtype, jax.numpy.floating) and array.dtype.itemsize < 4:
         array = array.astype("float32")  # NumPy lacks some of these
     return jax.device_get(array)
-
-
-def state():
-    return threads_in("NPROC")  # JAX does not say how many it has, and reads this
 
 
 def name_of(device):

@@ -11,11 +11,9 @@ import warnings
 from contextlib import contextmanager
 from importlib.util import find_spec
 from types import ModuleType
-from unittest.mock import patch
-
-from .threads import threads_in
 
 SYSTEMS = ["Linux x86_64", "Linux aarch64", "Darwin x86_64"]
+THREADS = ["OMP_NUM_THREADS"]  # read when it is loaded
 
 # MXNet imports these functions and never calls them.
 FUNCTIONS = "alltrue in1d mirr msort npv pmt ppmt product pv rate round_ sometrue trapz"
@@ -25,6 +23,8 @@ GONE |= {"PINF": math.inf, "NINF": -math.inf, "PZERO": 0.0, "NZERO": -0.0}
 
 @contextmanager
 def prepare():
+    from unittest.mock import patch
+
     import numpy
 
     lent = {name: value for name, value in GONE.items() if not hasattr(numpy, name)}
@@ -61,8 +61,7 @@ def synchronize():
 def state():
     import mxnet
 
-    # MXNet does not say how many threads it uses.
-    return threads_in("OMP_NUM_THREADS") | {"gradients": mxnet.autograd.is_recording()}
+    return {"gradients": mxnet.autograd.is_recording()}
 
 
 def to_numpy(array):

@@ -1,5 +1,7 @@
 """NumPy."""
 
+THREADS = ["OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]  # read when it is loaded
+
 
 def state():
     """The number of threads of its linear algebra; nothing where that can't be found out."""

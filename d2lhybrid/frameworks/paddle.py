@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import wraps
 
 SYSTEMS = ["Linux x86_64", "Darwin arm64", "Windows AMD64"]
+THREADS = ["OMP_NUM_THREADS"]  # read when it is loaded
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 import sys
 
+THREADS = ["OMP_NUM_THREADS", "MKL_NUM_THREADS"]  # read when it is loaded
+
 
 def synchronize():
     import torch
@@ -50,11 +52,7 @@ def compilations():
     if dynamo is None:  # not loaded, so it has compiled nothing
         return 0, 0, 0
     stats, inductor = dynamo.counters["stats"], dynamo.counters["inductor"]
-    return (
-        stats["unique_graphs"],
-        inductor["fxgraph_cache_hit"],
-        inductor["fxgraph_cache_miss"],
-    )
+    return stats["unique_graphs"], inductor["fxgraph_cache_hit"], inductor["fxgraph_cache_miss"]
 
 
 # Faults of some versions that would teach something wrong --------------------------------------

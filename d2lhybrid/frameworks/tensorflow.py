@@ -6,6 +6,7 @@ import tempfile
 from contextlib import contextmanager
 
 SYSTEMS = ["Linux x86_64", "Linux aarch64", "Darwin arm64", "Windows AMD64"]
+THREADS = ["TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"]  # read when it is loaded
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import pytest
 from benchmark_helpers import Clock, crossing_sweep, example
 from sanitizer import sanitize
 
-from d2lhybrid import Sweep
+from d2lhybrid.benchmark.sweeps import Sweep
 
 
 def test_sanitizer_masks_figures_and_no_label(clock):

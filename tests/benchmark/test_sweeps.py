@@ -6,9 +6,9 @@ import numpy
 import pytest
 from benchmark_helpers import crossing_sweep, example, fails
 
-from d2lhybrid import Sweep, sweep
+from d2lhybrid import sweep
 from d2lhybrid.benchmark.statistics import FASTER, SLOWER
-from d2lhybrid.benchmark.sweeps import Crossing
+from d2lhybrid.benchmark.sweeps import Crossing, Sweep
 
 
 def test_sweep_finds_the_crossing(clock):

@@ -12,8 +12,9 @@ import pytest
 import torch
 from benchmark_helpers import restless
 
-from d2lhybrid import compare, frameworks, python_calls, recipe, repeated
+from d2lhybrid import compare, frameworks, python_calls, recipe
 from d2lhybrid.benchmark import comparison, metadata, timing
+from d2lhybrid.benchmark.candidates import repeated
 from d2lhybrid.benchmark.statistics import EQUAL, FASTER, UNCLEAR
 
 

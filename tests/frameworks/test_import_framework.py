@@ -6,12 +6,13 @@ import sys
 import textwrap
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from d2lhybrid import FrameworkNotFound, frameworks, import_framework
+from d2lhybrid import frameworks, import_framework
+from d2lhybrid.frameworks import FrameworkNotFound
 from tools import manifest
 
 OTHERS = ["mxnet", "tensorflow", "paddle", "jax"]
@@ -19,7 +20,7 @@ OTHERS = ["mxnet", "tensorflow", "paddle", "jax"]
 
 @pytest.fixture(autouse=True)
 def same_environment_after_the_test(monkeypatch):
-    for name in frameworks.threads.THREADS:
+    for name in frameworks.THREADS:
         monkeypatch.setenv(name, "")  # so that it is put back
         monkeypatch.delenv(name)
 
@@ -29,13 +30,10 @@ def made_up(monkeypatch, tmp_path):
     """A framework that can be imported but is not, and what its file says of it."""
     (tmp_path / "made_up.py").write_text("import os; seen = dict(os.environ)")
     monkeypatch.syspath_prepend(tmp_path)
-    knowledge = SimpleNamespace()
-    monkeypatch.setitem(frameworks.FRAMEWORKS, "made_up", "made_up")
-    monkeypatch.setitem(sys.modules, "d2lhybrid.frameworks.made_up", knowledge)
-    frameworks._function.cache_clear()
-    yield knowledge
+    file = SimpleNamespace()
+    monkeypatch.setitem(frameworks.FRAMEWORKS, "made_up", file)
+    yield file
     sys.modules.pop("made_up", None)
-    frameworks._function.cache_clear()
 
 
 @pytest.fixture
@@ -44,46 +42,35 @@ def missing(made_up, monkeypatch):
     return made_up
 
 
-def test_what_another_framework_has_loaded_is_not_named(made_up, monkeypatch, tmp_path):
+def test_versions_leave_out_what_another_framework_has_loaded(made_up, monkeypatch, tmp_path):
     for name, text in [("guest", ""), ("made_up", "import guest"), ("own", "")]:
         (tmp_path / f"{name}.py").write_text(f"{text}\n__version__ = '1.2'")
         monkeypatch.setitem(frameworks.FRAMEWORKS, name, None)
     monkeypatch.setattr(frameworks, "_came_along", set())
-    try:
-        import_module("own")
-        import_framework("made_up")
-        assert {"made_up", "own"} <= frameworks.versions().keys()
-        assert "guest" in sys.modules
-        assert "guest" not in frameworks.versions()
-        import_framework("guest")  # now somebody wants it
-        assert frameworks.versions()["guest"] == "1.2"
-    finally:
-        for name in ("guest", "own"):
-            sys.modules.pop(name, None)
+    monkeypatch.setattr(sys, "modules", sys.modules.copy())
+    import_module("own")
+    import_framework("made_up")
+    assert {"made_up", "own"} <= frameworks.versions().keys()
+    assert "guest" in sys.modules
+    assert "guest" not in frameworks.versions()
+    import_framework("guest")  # now somebody wants it
+    assert frameworks.versions()["guest"] == "1.2"
 
 
-def test_what_is_missing_and_how_to_get_it(missing):
-    with pytest.raises(FrameworkNotFound) as caught:
-        import_framework("made_up")
-    assert isinstance(caught.value, ImportError)
-    assert caught.value.name == "made_up"
-    first, second = str(caught.value).splitlines()
-    assert first == "This needs made_up, which is not installed."
-    assert "course.py frameworks made_up" in second
-
-
-def test_where_there_is_none_for_this_system(missing, monkeypatch):
-    missing.SYSTEMS = ["Plan9 sparc"]
+def test_a_missing_framework_says_how_to_get_it_or_that_there_is_none(missing, monkeypatch):
     monkeypatch.setattr(frameworks, "this_system", lambda: "Darwin arm64")
-    with pytest.raises(FrameworkNotFound, match=r"\nThere is none for Darwin arm64\. .*Colab"):
+    with pytest.raises(FrameworkNotFound, match=r"course\.py frameworks made_up"):
         import_framework("made_up")
+    missing.SYSTEMS = ["Plan9 sparc"]
+    with pytest.raises(ImportError, match="none for Darwin arm64") as caught:
+        import_framework("made_up")
+    assert caught.value.name == "made_up"
     missing.SYSTEMS.append("Darwin arm64")
-    frameworks._function.cache_clear()
     with pytest.raises(FrameworkNotFound, match=r"course\.py frameworks made_up"):
         import_framework("made_up")
 
 
-def test_a_notebook_shows_these_two_lines_and_no_traceback(missing, monkeypatch):
+def test_a_notebook_shows_two_lines_and_no_traceback(missing, monkeypatch):
     shell, shown = InteractiveShell(), []
     monkeypatch.setattr(shell, "_showtraceback", lambda *args: shown.append(args[2]))
     shell.run_cell("from d2lhybrid import import_framework\nimport_framework('made_up')")
@@ -92,58 +79,24 @@ def test_a_notebook_shows_these_two_lines_and_no_traceback(missing, monkeypatch)
     assert shown[0][0] == "This needs made_up, which is not installed."
 
 
-def test_threads_are_set_before_the_import(made_up):
+def test_threads_are_limited_before_the_import(made_up):
     loaded = import_framework("made_up", threads=3)
-    assert {loaded.seen[name] for name in frameworks.threads.THREADS} == {"3"}
-    assert frameworks.state()["threads"] == 3 or "torch" in sys.modules
+    assert {loaded.seen[name] for name in frameworks.THREADS} == {"3"}
     assert import_framework("made_up", threads=3) is loaded  # the cell is run once more
     assert import_framework("made_up") is loaded
-    with pytest.raises(RuntimeError, match="loaded already"):
+    with pytest.raises(RuntimeError):
         import_framework("made_up", threads=2)
     assert os.environ["OMP_NUM_THREADS"] == "3"
 
 
-def test_without_a_number_of_threads_the_framework_chooses(made_up):
-    loaded = import_framework("made_up")
-    assert not loaded.seen.keys() & set(frameworks.threads.THREADS)
+def test_threads_are_the_frameworks_choice_by_default(made_up):
+    assert not import_framework("made_up").seen.keys() & set(frameworks.THREADS)
 
 
-@pytest.mark.parametrize("threads", [0, -1, 1.0, "1", True])
-def test_a_number_of_threads_that_is_none(made_up, threads):
-    with pytest.raises(ValueError, match="whole number, 1 or more"):
-        import_framework("made_up", threads=threads)
-    assert "made_up" not in sys.modules
-
-
-def test_a_framework_that_is_not_in_the_table():
-    with pytest.raises(ValueError, match=r"'theano'.* there are: torch, .*jax"):
-        import_framework("theano")
-
-
-def test_numpy_is_lent_what_mxnet_asks_for_and_gets_it_taken_back(monkeypatch):
-    import numpy
-
-    from d2lhybrid.frameworks import mxnet
-
-    monkeypatch.setattr(mxnet, "find_spec", lambda name: None)  # as if in Python 3.12
-    for name in ("distutils", "distutils.version"):
-        monkeypatch.setitem(sys.modules, name, ModuleType("before"))
-        monkeypatch.delitem(sys.modules, name)
-    before = set(dir(numpy))
-
-    def fail():
-        sys.modules["imported_meanwhile"] = ModuleType("imported_meanwhile")
-        from distutils.version import LooseVersion
-
-        assert LooseVersion("1.10") > LooseVersion("1.9")
-        assert [name for name in mxnet.GONE if not hasattr(numpy, name)] == []
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError), mxnet.prepare():
-        fail()
-    assert sys.modules.pop("imported_meanwhile")
-    assert set(dir(numpy)) == before
-    assert "distutils" not in sys.modules
+def test_variables_that_limit_threads():
+    wanted = "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS NPROC "
+    wanted += "TF_NUM_INTRAOP_THREADS TF_NUM_INTEROP_THREADS"
+    assert {*frameworks.THREADS} == {*wanted.split()}
 
 
 def said_by(code, **environment):
@@ -166,28 +119,16 @@ PROGRAMS = {  # each compiles something, which is when C code likes to report
         net = nn.Dense(2)
         net.initialize()
         net.hybridize()
-        array, other, matrix = np.ones((2, 3)), np.ones((2, 3)) * 2, np.ones((1500, 1500))
+        array, other = np.ones((2, 3)), np.ones((2, 3)) * 2
         net(array)
-        npx.waitall()
-        start = perf_counter()
-        product = np.dot(matrix, matrix)
-        returned = perf_counter() - start
-        frameworks.synchronize()
-        waited = perf_counter() - start
-        product.wait_to_read()
-        finished = perf_counter() - start
-        assert returned < waited / 2, (returned, waited)
-        assert finished - waited < waited / 2, (waited, finished)
         """,
     "tensorflow": """
         import tensorflow
         array, other = tensorflow.ones((2, 3)), tensorflow.Variable(tensorflow.ones((2, 3)) * 2)
         tensorflow.function(lambda x: x + 1, jit_compile=True)(array)
-        numbered = tensorflow.function(lambda x, y: x + y)
-        for number in range(9):
-            numbered(array, number)
+        numbered = tensorflow.function(lambda x, y: x + y)  # advice on retracing is held back
+        [numbered(array, number) for number in range(9)]
         assert frameworks.name_of(array.device) == "cpu", array.device
-        assert frameworks.to_numpy([1, 2]).tolist() == [1, 2]
         """,
     "paddle": """
         import paddle
@@ -217,13 +158,12 @@ PROGRAMS = {  # each compiles something, which is when C code likes to report
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_framework_is_quiet_and_its_arrays_are_compared(name):
+def test_framework_prints_nothing_and_its_arrays_are_compared(name):
     must = os.environ.get("D2LHYBRID_NO_SKIPS") and name in manifest.needed("frameworks")
     if not find_spec(name) and not must:
         pytest.skip(f"{name} is not installed")
     said = said_by(
         f"""
-        from time import perf_counter
         from d2lhybrid import difference, frameworks, import_framework
         module = import_framework({name!r}, threads=1)
         {textwrap.indent(textwrap.dedent(PROGRAMS[name]), " " * 8).lstrip()}

@@ -1,6 +1,4 @@
-"""JAX: its arrays as NumPy's, what is said of its machine, and the course's network in it."""
-
-import sys
+"""JAX: its arrays as NumPy's, and its devices. See `test_import_framework` for the rest."""
 
 import numpy
 import pytest
@@ -31,47 +29,6 @@ def test_what_is_not_jaxs_is_left_to_others():
     assert knowledge.to_numpy(torch.ones(2)) is None
 
 
-@pytest.mark.parametrize(
-    ("variable", "state"), [("3", {"threads": 3}), ("", {}), ("many", {}), (None, {})]
-)
-def test_its_threads_are_those_of_the_variable(monkeypatch, variable, state):
-    monkeypatch.delenv("NPROC", raising=False)
-    if variable is not None:
-        monkeypatch.setenv("NPROC", variable)
-    assert knowledge.state() == state
-
-
 def test_a_processor_is_called_cpu():
     assert knowledge.name_of(str(jax.devices("cpu")[0])) == "cpu"
     assert knowledge.name_of("cuda:0") is None
-
-
-# What notebook 13 tells about JAX, with the version that is installed.
-
-
-def test_a_recording_has_no_functions_and_the_compiled_program_no_additions():
-    def ten():
-        return add(add(jax.numpy.int32(1), jax.numpy.int32(2)), jax.numpy.int32(7))
-
-    def add(a, b):
-        return a + b
-
-    names = [equation.primitive.name for equation in jax.make_jaxpr(ten)().eqns]
-    lowered = jax.jit(ten).lower()
-    compiled = lowered.compile().as_text()
-    assert names == ["add", "add"]
-    assert lowered.as_text().count("stablehlo.add") == 2
-    assert "constant(10)" in compiled
-    assert " add(" not in compiled
-
-
-def test_a_compiled_function_makes_no_python_calls():
-    compiled, x = jax.jit(lambda x: x * 2), jax.numpy.ones(2)
-    compiled(x)
-    calls = []
-    sys.setprofile(lambda frame, event, _: calls.append(event == "call"))
-    try:
-        compiled(x)
-    finally:
-        sys.setprofile(None)
-    assert sum(calls) == 0

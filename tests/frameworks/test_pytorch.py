@@ -5,7 +5,6 @@ import sys
 
 import pytest
 import torch
-from torch import nn
 
 import d2lhybrid as d2l
 from d2lhybrid import reset_compiler
@@ -42,34 +41,28 @@ def test_synchronize_does_not_import_torch():
 # torch.compile works after reset_compiler, whatever the version got wrong before it.
 
 
-class Choice(nn.Module):
-    def forward(self, x):
+@pytest.mark.filterwarnings("ignore:`torch.jit", "ignore::torch.jit.TracerWarning")
+def test_what_follows_a_graph_break_is_captured_although_a_trace_has_failed():
+    def choice(x):
         return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: -x, (x,))
 
-
-class Cut(nn.Module):
-    def forward(self, x):
+    def cut(x):
         return x * 2 if (x > 0).all() else -x
 
+    graphs = []
+    with pytest.raises(RuntimeError):
+        torch.jit.trace(choice, torch.ones(2), check_trace=False)
+    reset_compiler()
+    torch.compile(cut, backend=lambda graph, _: graphs.append(graph) or graph)(torch.ones(2))
+    assert len(graphs) == 2
 
-class Counts(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.calls = 0
+
+class Counts(torch.nn.Module):
+    calls = 0
 
     def forward(self, x):
         self.calls += 1
         return x * 2
-
-
-@pytest.mark.filterwarnings("ignore:`torch.jit", "ignore::torch.jit.TracerWarning")
-def test_what_follows_a_graph_break_is_captured_although_a_trace_has_failed():
-    graphs = []
-    with pytest.raises(RuntimeError):
-        torch.jit.trace(Choice(), torch.ones(2), check_trace=False)
-    reset_compiler()
-    torch.compile(Cut(), backend=lambda graph, _: graphs.append(graph) or graph)(torch.ones(2))
-    assert len(graphs) == 2
 
 
 @pytest.mark.filterwarnings("ignore:Guards may run slower")

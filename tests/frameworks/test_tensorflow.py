@@ -1,8 +1,6 @@
 """TensorFlow's file: devices, and what C writes. See `test_import_framework` for the rest."""
 
 import os
-import sys
-from types import SimpleNamespace
 
 import pytest
 
@@ -36,14 +34,3 @@ def test_what_was_held_back_is_shown_if_the_import_fails(capfd):
     with pytest.raises(ImportError), tensorflow.stderr_of_c_held_back():
         fails()
     assert capfd.readouterr().err == "the reason"
-
-
-def test_the_level_of_the_reader_is_kept(monkeypatch):
-    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "0")
-    levels = []
-    logger = SimpleNamespace(setLevel=levels.append)
-    monkeypatch.setitem(sys.modules, "tensorflow", SimpleNamespace(get_logger=lambda: logger))
-    with tensorflow.prepare():
-        pass
-    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0"
-    assert levels == ["ERROR"]

@@ -52,7 +52,7 @@ def test_it_is_asked_for_where_there_are_wheels(name, system, minor):
     where["python_version"] = f"3.{minor}"
     asked = [one.name for one in requirements(name) if not one.marker or one.marker.evaluate(where)]
     asked = [one for one in asked if one.startswith(name)]
-    on_system = system in frameworks._function(name, "SYSTEMS")
+    on_system = system in frameworks.FRAMEWORKS[name].SYSTEMS
     assert len(asked) == (on_system and minor <= LAST[name])
 
 

@@ -8,8 +8,7 @@ from queue import SimpleQueue
 import pytest
 import torch
 
-from d2lhybrid import halving_doubling, ring, star, tree
-from d2lhybrid.world.collectives import ring_steps
+from d2lhybrid.world.collectives import halving_doubling, ring, ring_steps, star, tree
 
 ALL = [halving_doubling, ring, star, tree]
 

@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from d2lhybrid import Comm, Message
-from d2lhybrid.world.comm import BUFFER, connect, listen
+from d2lhybrid.world.comm import BUFFER, Comm, Message, connect, listen
 from d2lhybrid.world.serialization import dumps
 
 LARGE = torch.arange(2.0**20)  # 4 MiB fit into no buffers

@@ -15,8 +15,9 @@ import torch
 import torch.distributed as dist
 from process_helpers import default_sigint, gone, started_with_ctrl_c
 
-from d2lhybrid import Message, RankError, World
+from d2lhybrid import RankError, World
 from d2lhybrid.world import world as module
+from d2lhybrid.world.comm import Message
 
 __name__ = "__main__"  # what follows travels as the functions of a notebook do
 

@@ -4,8 +4,9 @@ from functools import partial
 
 import torch
 
-from d2lhybrid import c_loop, hybridize, reading, repeated
-from d2lhybrid.side_by_side.in_torch import eager, network
+from d2lhybrid import c_loop, hybridize, reading
+from d2lhybrid.benchmark.candidates import repeated
+from d2lhybrid.cross_framework.in_torch import eager, network
 
 
 def hybridized(weights, x):

@@ -53,10 +53,8 @@ xla = partial(eager, compiler=with_xla)
 
 
 def concrete(weights, x):  # the program for this one signature, without the search for it
-    def compiler(net):
-        return tf.function(net).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))
-
-    return eager(weights, x, compiler)
+    signature = tf.TensorSpec(x.shape, x.dtype)
+    return eager(weights, x, lambda net: tf.function(net).get_concrete_function(signature))
 
 
 def train_eager(weights, x, target, rate, compiler=lambda step: step):

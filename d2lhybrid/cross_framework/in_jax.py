@@ -1,5 +1,7 @@
 """The course's network in JAX, see notebook 13."""
 
+from functools import partial
+
 from d2lhybrid import import_framework
 
 jax = import_framework("jax")
@@ -35,8 +37,7 @@ def eager_relu(weights, x):
     return eager(weights, x, net=with_relu)
 
 
-def jit_relu(weights, x):
-    return eager(weights, x, jax.jit, with_relu)
+jit_relu = partial(eager, compiler=jax.jit, net=with_relu)
 
 
 def train_eager(weights, x, target, rate, compiler=lambda step: step):
@@ -59,5 +60,4 @@ def train_eager(weights, x, target, rate, compiler=lambda step: step):
     return step
 
 
-def train_jit(weights, x, target, rate):
-    return train_eager(weights, x, target, rate, jax.jit)
+train_jit = partial(train_eager, compiler=jax.jit)

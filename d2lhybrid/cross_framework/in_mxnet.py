@@ -9,27 +9,21 @@ nn, np = mx.gluon.nn, mx.np
 mx.npx.set_np()
 
 
-class Block(mx.gluon.HybridBlock):
-    """MXNet compiles only blocks, so a function is put into one."""
-
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-        self.hybridize()
-
-    def hybrid_forward(self, F, x):
-        return self.function(x)
+def compiled(function):
+    """A function as a block, since MXNet compiles only these."""
+    block = nn.HybridLambda(lambda F, x: function(x))
+    block.hybridize()
+    return block
 
 
-compilers = {"MXNet": Block}
+compilers = {"MXNet": compiled}
 
 
 def network(weights):
     net = nn.HybridSequential()
     for matrix, bias in weights:
-        inputs, outputs = matrix.shape
         relu = None if bias is weights[-1][1] else "relu"
-        net.add(nn.Dense(outputs, activation=relu, in_units=inputs))
+        net.add(nn.Dense(len(bias), activation=relu, in_units=len(matrix)))
     net.initialize()
     for layer, (matrix, bias) in zip(net, weights, strict=True):
         layer.weight.set_data(np.array(matrix.T))
@@ -60,8 +54,7 @@ def train_eager(weights, x, target, rate, compiler=lambda net: None):
     net, x, target = network(weights), np.array(x), np.array(target)
     compiler(net)
     # kvstore=None: there is one device, so nothing has to be exchanged between several.
-    options = {"optimizer_params": {"learning_rate": rate}, "kvstore": None}
-    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", **options)
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": rate}, kvstore=None)
 
     def step():
         with mx.autograd.record():

@@ -1,0 +1,285 @@
+"""The same network in every framework: the same results and losses, on one core.
+
+And what is said of frameworks without loading any. Each framework runs in a process of its own.
+"""
+
+import ast
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from process_helpers import noted_starts
+
+from d2lhybrid import (
+    CandidateError,
+    ask_frameworks,
+    compare,
+    cross_framework,
+    framework_steps,
+    framework_ways,
+    missing_frameworks,
+    network_input,
+    network_target,
+    network_weights,
+    own_process,
+)
+from d2lhybrid.benchmark.processes import ProgramRunner
+from d2lhybrid.cross_framework import VARIANTS, is_installed, probes
+
+HERE = Path(cross_framework.__file__).parent
+FILES = list(dict.fromkeys(file for file, *_ in VARIANTS.values()))
+COMMANDS = {"torch": "g++", "our_compiler": "cc"}  # of their compilers
+WEIGHTS, RATE = network_weights(), 0.01
+
+
+def skip_without(file):
+    """Skip what needs a framework or a compiler that is missing, unless none may be missing."""
+    command = COMMANDS.get(file)
+    if not os.environ.get("D2LHYBRID_NO_SKIPS") and not (
+        is_installed(file) and (not command or shutil.which(command))
+    ):
+        pytest.skip(f"{file} or its compiler is not installed")
+
+
+# Plainly, as it stands in a textbook: what all must come out at.
+
+
+def forward(weights, x):
+    """What each layer returns, the input first."""
+    values = [x]
+    for number, (matrix, bias) in enumerate(weights, 1):
+        value = values[-1] @ matrix + bias
+        values.append(value if number == len(weights) else np.maximum(value, 0))
+    return values
+
+
+def descent(weights, x, target, rate, steps):
+    """The losses of steps of gradient descent, with numbers of twice the length."""
+    weights = [(np.float64(matrix), np.float64(bias)) for matrix, bias in weights]
+    losses = []
+    for _ in range(steps):
+        *values, result = forward(weights, x)
+        losses.append(((result - target) ** 2).mean())
+        gradient = 2 * (result - target) / result.size
+        for n in reversed(range(len(weights))):
+            matrix, bias = weights[n]
+            weights[n] = matrix - rate * values[n].T @ gradient, bias - rate * gradient.sum(0)
+            gradient = gradient @ matrix.T * (values[n] > 0)
+    return losses
+
+
+CORES = """
+import time
+from d2lhybrid import synchronize
+from d2lhybrid.cross_framework import probes
+
+python_calls, cores = probes.python_calls, []
+
+
+def counted(call):
+    count = python_calls(call)  # now everything is compiled
+    start, worked = time.perf_counter(), time.process_time()
+    while time.perf_counter() < start + 0.05:
+        call()
+    synchronize()
+    cores.append((time.process_time() - worked) / (time.perf_counter() - start))
+    return count
+
+
+def answers(*args):
+    probes.python_calls = counted
+    found = probes.answers(*args)()
+    return lambda: found | {"cores": dict(zip(found["python_calls"], cores))}
+"""
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """What all frameworks answer, asked once, and also how many cores are at work during calls."""
+    for file in COMMANDS:
+        skip_without(file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probes, "ANSWERS", own_process(CORES, "answers", threads=1))
+        return ask_frameworks(WEIGHTS, network_input(64), network_target(64), RATE)
+
+
+def test_every_installed_variant_and_step_is_asked(asked):
+    assert {*asked} == {"python_calls", "cores", "losses", "outcomes", "failures"}
+    assert sorted(asked["python_calls"]) == sorted(asked["cores"]) == sorted(framework_ways())
+    assert sorted(asked["losses"]) == sorted(framework_steps())
+    assert asked["failures"] == {}
+    for outcomes in asked["outcomes"].values():  # 13 to 17 show which
+        assert list(outcomes) == list(probes.CASES)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_losses_are_those_of_gradient_descent_on_one_core(asked, file):
+    skip_without(file)
+    wanted = descent(WEIGHTS, network_input(64), network_target(64), RATE, 4)
+    for label in [label for label, (of, *_) in VARIANTS.items() if of == file]:
+        assert asked["losses"].get(label, wanted) == pytest.approx(wanted, rel=1e-6), label
+        assert 0 < asked["cores"].get(label, 1) < 1.6, label
+
+
+@pytest.mark.parametrize(
+    ("label", "number"),
+    [
+        ("JAX, jit", 1),
+        ("JAX with nn.relu, jit", 1),
+        ("NumPy, three products", 1),
+        ("our compiler, hybridize", 1),
+        ("our compiler, in a C loop", 4),
+    ],
+)
+def test_number_of_python_calls_in_one_call(asked, label, number):
+    skip_without(VARIANTS[label][0])
+    assert asked["python_calls"][label] == number
+
+
+def test_jax_relu_costs_python_calls_that_jit_removes(asked):
+    skip_without("jax")
+    calls = asked["python_calls"]
+    assert calls["JAX with nn.relu, eager"] > 2 * calls["JAX, eager"] > 2
+
+
+# Without any framework
+
+
+@pytest.mark.parametrize(
+    ("modules", "missing"),
+    [
+        ([], []),
+        (["tensorflow"], ["Keras on TensorFlow", "TensorFlow"]),
+        (["onnx"], ["ONNX Runtime"]),
+        (["onnxruntime", "jax"], ["JAX", "JAX with nn.relu", "ONNX Runtime"]),
+        (["torch", "paddle"], ["PyTorch", "Paddle", "our compiler"]),
+    ],
+)
+def test_missing_frameworks_are_named_and_have_no_programs(monkeypatch, modules, missing):
+    monkeypatch.setattr(cross_framework, "find_spec", lambda name: name not in modules)
+    assert missing_frameworks() == missing
+    there = {k: row for k, row in VARIANTS.items() if k.split(", ")[0] not in missing}
+    for programs, column in ((framework_ways(), 1), (framework_steps(), 2)):
+        assert list(programs) == [label for label, row in there.items() if row[column]]
+        for label, program in programs.items():
+            assert f"in_{there[label][0]} import {there[label][column]}\n" in program.source
+            assert program.threads == 1
+
+
+def test_eager_is_the_first_variant_of_each_framework():
+    first = {}
+    for label, (_, build, train) in VARIANTS.items():
+        framework, variant = label.split(", ")
+        first.setdefault((framework, "build") if build else None, variant)
+        first.setdefault((framework, "train") if train else None, variant)
+    others = {first.pop((name, "build")) for name in ("NumPy", "ONNX Runtime", "our compiler")}
+    assert others == {"three products", "session", "hybridize"}
+    assert {*first.values()} - {first.get(None)} == {"eager"}
+    assert next(iter(VARIANTS)) == "PyTorch, eager"  # the baseline of `bench --frameworks`
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_file_defines_the_functions_that_the_table_names(file):
+    body = ast.parse((HERE / f"in_{file}.py").read_text(encoding="utf-8")).body
+    assigned = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    names = {node.id for one in assigned for node in ast.walk(one) if isinstance(node, ast.Name)}
+    names |= {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    named = {name for of, *pair in VARIANTS.values() for name in pair if of == file and name}
+    assert named <= names
+
+
+def test_every_file_is_in_the_table():
+    assert {path.name for path in HERE.glob("in_*.py")} == {f"in_{file}.py" for file in FILES}
+
+
+def test_variants_run_as_programs_and_return_the_same():
+    candidates = {k: framework_ways()[k] for k in ("NumPy, three products", "PyTorch, eager")}
+    found = compare(candidates, WEIGHTS, network_input(2), time_limit=0.01)
+    assert list(found) == list(candidates)
+
+
+@pytest.mark.parametrize(
+    ("make", "shapes"),
+    [
+        (network_weights, [(512, 256), (256,), (256, 128), (128,), (128, 2), (2,)]),
+        (lambda: network_weights((3, 4, 1)), [(3, 4), (4,), (4, 1), (1,)]),
+        (network_input, [(1, 512)]),
+        (lambda: network_input(5), [(5, 512)]),
+        (network_target, [(1, 2)]),
+        (lambda: network_target(rows=7), [(7, 2)]),
+    ],
+)
+def test_weights_and_inputs_are_random_and_the_same_each_time(make, shapes):
+    def flat(made):
+        return [array for pair in made for array in pair] if isinstance(made, list) else [made]
+
+    one, other = flat(make()), flat(make())
+    assert [array.shape for array in one] == shapes
+    for array, again in zip(one, other, strict=True):
+        assert array.dtype == np.float32
+        assert np.array_equal(array, again)
+        assert array.size < 3 or len(np.unique(array)) > 2
+        assert np.abs(array).max() < 6
+
+
+def test_weights_input_and_target_are_not_the_same_numbers():
+    weights = network_weights((4, 4))[0][0] * 2  # without the scaling
+    first = [array.ravel()[:16] for array in (weights, network_input(), network_target(8))]
+    assert len(np.unique(first)) == 3 * 16
+
+
+# What fails
+
+
+@pytest.fixture
+def processes(monkeypatch):
+    """The processes that a test starts."""
+    return noted_starts(monkeypatch)
+
+
+def ask(monkeypatch, **variants):
+    """Ask frameworks of these variants; the files `other` and `third` are missing."""
+    variants = {name.replace("_", ", "): row for name, row in variants.items()}
+    monkeypatch.setattr(cross_framework, "VARIANTS", variants)
+    monkeypatch.setattr(cross_framework, "IMPORTS", {"other": [], "third": []})
+    return ask_frameworks(WEIGHTS, network_input(2), network_target(2), RATE)
+
+
+NUMPY = "numpy", "products", None
+
+
+def test_processes_end_if_a_framework_fails_as_a_whole(monkeypatch, processes):
+    with pytest.raises(CandidateError, match="'other' raised ModuleNotFoundError"):
+        ask(monkeypatch, NumPy_products=NUMPY, other_eager=("other", "eager", None))
+    assert len(processes) == 2
+    assert all(process.poll() is not None for process in processes)
+
+
+def test_processes_end_if_a_later_one_cannot_be_started(monkeypatch, processes):
+    def start(self, label, *args, start=ProgramRunner.__init__):
+        if label == "third":
+            raise OSError("no memory")
+        start(self, label, *args)
+
+    monkeypatch.setattr(ProgramRunner, "__init__", start)
+    others = {f"{file}_eager": (file, "eager", None) for file in ("other", "third")}
+    with pytest.raises(OSError, match="no memory"):
+        ask(monkeypatch, NumPy_products=NUMPY, **others)
+    assert len(processes) == 2
+    assert all(process.poll() is not None for process in processes)
+
+
+def test_a_variant_that_fails_is_left_out_and_says_why(monkeypatch):
+    found = ask(monkeypatch, NumPy_first=("numpy", "no_such", None), NumPy_second=NUMPY)
+    assert list(found["python_calls"]) == ["NumPy, second"]
+    assert list(found["failures"]) == ["NumPy, first"]
+    assert "AttributeError" in found["failures"]["NumPy, first"]
+
+
+def test_what_is_not_installed_is_not_asked(monkeypatch, processes):
+    found = ask(monkeypatch, none_eager=("no_such_module", "eager", None), NumPy_products=NUMPY)
+    assert list(found["python_calls"]) == ["NumPy, products"]
+    assert len(processes) == 1
+    assert processes[0].poll() is not None
