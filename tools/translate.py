@@ -11,8 +11,6 @@ English one. The documents in the root, such as README.zh.md, hold their own mar
 section.
 """
 
-import csv
-import functools
 import hashlib
 import json
 import re
@@ -29,9 +27,7 @@ MARK = re.compile(r"^<!-- (\S+) ([0-9a-f]{12}) -->\n", re.MULTILINE)
 GENERATED = re.compile(r"(?s)(<!-- python3 course\.py contents -->).*(<!-- end of contents -->)")
 # README's links to the same in other languages.
 SWITCH = re.compile(r"(?m)^(?:\[[^]\n]+\]\(README(?:\.\w+)?\.md\)[ ·]*)+\n\n")
-HAN, STOPS = r"[\u3400-\u9fff]", "，。、：；？！）”》"
 MONTHS = month_name[1:]
-CODE = re.compile(r"^```.*?^```|`[^`\n]+`|\$[^$\n]+\$", re.MULTILINE | re.DOTALL)
 
 
 def translate(language, names=(), fill=False, accept=()):
@@ -233,22 +229,16 @@ def faults(name, language):
 
 
 def differences(there, here, language):
-    """What a text and its translation should share and do not, and slips of typesetting."""
+    """What a text and its translation should share and do not."""
     english, other = shape(there), shape(here.replace(f" --language {language}", ""))
     for kind in english:
-        if english[kind] != other[kind]:
-            yield f"{kind}: {shown(english[kind], other[kind])}"
+        lost, added = english[kind] - other[kind], other[kind] - english[kind]
+        if lost or added:
+            yield f"{kind}: lost {dict(lost)}, added {dict(added)}"
     lines = manifest.course()["lines"]
     for kind in ("summary", "exercises", "solutions", "next"):
         if (lines["en"][kind] in there.split("\n")) != (lines[language][kind] in here.split("\n")):
             yield f"the line {lines['en'][kind]!r} is {lines[language][kind]!r}"
-    yield from misspelt(CODE.sub("x", here))
-    plain = CODE.sub("`", there)
-    for term, forms, where in terms(language):
-        wanted = " ".join(re.findall(r"\*\*(.+?)\*\*", plain)) if where == "bold" else plain
-        pattern = rf"(?<![\w-]){re.escape(term)}(?:s|es|d|ed)?(?![\w-])"
-        if re.search(pattern, wanted, re.IGNORECASE) and not any(one in here for one in forms):
-            yield f"{term!r} is {' or '.join(forms)}"
 
 
 def shape(text):
@@ -278,39 +268,3 @@ def shape(text):
         "bold": Counter(bold=len(re.findall(r"\*\*[^*\n]+?\*\*", text))),
         "pictures": Counter(pictures=text.count("![")),
     }
-
-
-def shown(there, here):
-    """How two counts differ."""
-    lost, added = there - here, here - there
-    return "; ".join(
-        f"{word} {dict(one)}" for word, one in (("lost", lost), ("added", added)) if one
-    )
-
-
-def misspelt(text):
-    """Slips of typesetting in Chinese text whose code and formulas are each an x."""
-    if found := re.findall(rf"(?:{HAN}|[{STOPS}])\n(?:{HAN}|[（“《`])", text):
-        yield f"a line ends inside a paragraph, a space would appear: {found}"
-    if found := re.findall(rf"{HAN}[,;:?!]|[,;:?!]{HAN}", text):
-        yield f"half-width punctuation: {found}"
-    for bold in re.finditer(r"(?<!\*)\*\*([^*\n]+)\*\*(?!\*)", text):
-        before, after = text[: bold.start()][-1:], text[bold.end() :][:1]
-        opens = not re.match(r"[（“《「]", bold[1]) or re.match(r"[\s，。；：（]|$", before)
-        closes = not re.search(r"[）。，：；？！”》」]$", bold[1])
-        if not (opens and (closes or re.match(r"[\s，。；：）|]|$", after))):
-            yield f"CommonMark would not see this as bold: {bold[0]}"
-    lines = re.sub(r"(?m)^ *(?:#+|[-*>]|\d+\.) +| *\| *", "", text)
-    if found := re.findall(rf"(?:{HAN}|[{STOPS}])\*{{0,2}} +\S|\S +\*{{0,2}}[（“]?{HAN}", lines):
-        yield f"a space beside Chinese text: {found}"
-    if found := re.findall(
-        r"(?:[A-Za-z']+,? ){4,}[A-Za-z']+", re.sub(r"\]\([^)]*\)|<[^>]*>", "", lines)
-    ):
-        yield f"still English: {found}"
-
-
-@functools.cache
-def terms(language):
-    """(English term, its forms in the language, "always" or "bold") of the glossary's rows."""
-    with open(TRANSLATIONS / language / "glossary.csv", encoding="utf-8", newline="") as file:
-        return [(row["en"], row[language].split("|"), row["where"]) for row in csv.DictReader(file)]
