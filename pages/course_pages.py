@@ -14,7 +14,6 @@ from pairs import Pairs
 from sphinx import addnodes
 from sphinx.ext.autodoc.mock import _MockObject
 
-import d2lhybrid
 from tools import colab, manifest, notebook, site, site_run
 
 REPOSITORY = f"https://github.com/{manifest.repository()}/blob/main/"
@@ -83,11 +82,10 @@ def document(app, kind, name, thing, options, lines):
     if kind in ("attribute", "data", "property"):
         lines.insert(0, "")  # or napoleon would take what stands before a colon for a type
     public = name.rpartition(".")[2]
-    if public in d2lhybrid.__all__ and kind != "method":
-        where = [f":doc:`{page[10:12]} </{page}>`" for page in pages_that_import(public)]
-        if where:
-            said = site.words()[app.config.course_language]["used"]
-            lines += ["", f"{said} {', '.join(where)}", ""]
+    used = [path.stem for path in manifest.notebooks() if public in imported(path)]
+    if used and kind != "method":
+        where = ", ".join(f":doc:`{stem[:2]} </notebooks/{stem}>`" for stem in used)
+        lines += ["", f"{site.words()[app.config.course_language]['used']} {where}", ""]
 
 
 def as_rst(text):
@@ -119,10 +117,6 @@ def imported(path):
     code = "\n".join(notebook.source(one) for one in cells if one["cell_type"] == "code")
     lists = re.findall(r"from d2lhybrid import (\([^)]*\)|.*)", code)
     return set(re.findall(r"\w+", " ".join(lists)))
-
-
-def pages_that_import(name):
-    return [f"notebooks/{path.stem}" for path in manifest.notebooks() if name in imported(path)]
 
 
 # When a page has been read ------------------------------------------------------------------
