@@ -88,7 +88,7 @@ def opening(readme, said):
     """The first page: README, with a link in place of the badge, and links from its routes."""
     badge = r"\[!\[[^]]*\]\([^)]*\)\]"  # a picture from another address
     readme = re.sub(badge, lambda _: f"[{said['colab']}]", readme)
-    readme = readme.replace(f"({manifest.pages_address()})", "(README.md)")
+    readme = readme.replace(f"({manifest.pages_address()})", "(index.md)")
     files = {path.name[:2]: f"notebooks/{path.name}" for path in manifest.notebooks()}
 
     def lead(row):  # from the second column of a row of three
