@@ -18,7 +18,7 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 
 from d2lhybrid import available_cores
 from tools import manifest, translate
-from tools.checking import last_line, slowest
+from tools.checking import last_line
 
 ENVIRONMENT = {}  # of the notebooks' kernels
 NOT_COMPARED = "run, but not compared"
@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(items):
             for cell in [cell for cell in cells if isinstance(cell, IPyNbCell)]:
                 cell.options["check"] = False
                 # A report takes this along from a process of pytest-xdist.
-                cell.user_properties.append((NOT_COMPARED, missing))
+                cell.user_properties.append((NOT_COMPARED, f"{NOT_COMPARED}: {missing}"))
 
 
 def missing_for_comparing(entry):
@@ -113,27 +113,19 @@ def pytest_unconfigure(config):
     status = getattr(config, "exit_status", None)
     if reporter is None or status is None or config.option.collectonly:
         return  # a process of pytest-xdist, or nothing was run
-    reports = [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
-    left_out = {
-        notebook_of(one): f"{NOT_COMPARED}: {dict(one.user_properties)[NOT_COMPARED]}"
-        for one in reporter.stats.get("passed", ())
-        if NOT_COMPARED in dict(one.user_properties)
-    }
-    for one in reporter.stats.get("skipped", ()):
-        if ".ipynb::" in one.nodeid:
-            left_out[notebook_of(one)] = one.longrepr[2]
-    failed = [one.nodeid for one in reports]
-    took = [one for ones in reporter.stats.values() for one in ones if hasattr(one, "duration")]
-    if took:
-        print(slowest([(one.nodeid, one.duration) for one in took]))
+    failed = [*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())]
+    left_out = set()
+    for report in [*reporter.stats.get("passed", ()), *reporter.stats.get("skipped", ())]:
+        name, is_notebook, _ = report.nodeid.rpartition("/")[2].partition(".ipynb::")
+        why = dict(report.user_properties).get(NOT_COMPARED, "")
+        if report.skipped:
+            why = report.longrepr[2].removeprefix("Skipped: ")
+        if is_notebook and why:
+            left_out.add(f"{name} ({why})")
     if stale := translate.stale():
         print(stale)
-    print(last_line(status, failed, config.invocation_params.args, left_out))
-
-
-def notebook_of(report):
-    """The name of the notebook to which a reported cell belongs."""
-    return report.nodeid.partition(".ipynb::")[0].rpartition("/")[2]
+    names = [report.nodeid for report in failed]
+    print(last_line(status, names, config.invocation_params.args, left_out))
 
 
 def pytest_sessionfinish(session, exitstatus):

@@ -70,9 +70,6 @@ class Reader:
         self.page.keyboard.press("Control+a")
         self.page.keyboard.insert_text(text)
 
-    def bottom(self):
-        return self.bar.evaluate("bar => bar.getBoundingClientRect().bottom")
-
     def see(self, cell, text):
         cell.locator(".run-out", has_text=text).wait_for(timeout=PATIENCE)
 
@@ -94,8 +91,8 @@ def open_page(visit, base):
         assert page.faults == []
 
 
-@pytest.mark.parametrize("name", [*RUNNING[:4], "zh/" + LAST])
-def test_all_cells_run_and_nothing_is_asked_elsewhere(open_page, shut_out, name):
+@pytest.mark.parametrize("name", [LAST, "zh/" + FIRST])
+def test_all_cells_run_without_another_server(open_page, shut_out, name):
     dark = language_of(name)[0] != "en"
     reader = open_page(name, *((390, "dark") if dark else (1300, "light")))
     cells = reader.page.locator("div.cell:has(> .cell_input)").count()
@@ -109,18 +106,13 @@ def test_all_cells_run_and_nothing_is_asked_elsewhere(open_page, shut_out, name)
     notes = tagged.locator(".run-note").all_text_contents()
     assert len(notes) == tagged.count()
     assert all(re.search("PyTorch|NumPy", note) for note in notes)
-    for cell in tagged.locator(".cell_output").all():
-        assert cell.is_visible() or cell.locator("xpath=ancestor::details").count()
-    for picture in reader.page.locator(".run-out svg").all():
-        assert picture.get_attribute("role") == "img"
-        assert len(picture.locator("desc").text_content()) > 30
     width = reader.page.viewport_size["width"]
     assert reader.page.evaluate("document.documentElement.scrollWidth") == width
     reader.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert shut_out(reader.page) == []
 
 
-def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
+def test_exercise_error_endless_loop_and_reset(open_page):
     reader, said = open_page(FIRST), site.words()["en"]["run"]
     reader.begin()
     exercise, checked = reader.cell("times_add_is_called = ..."), reader.cell("check(times_add")
@@ -130,6 +122,10 @@ def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
         reader.write(exercise, f"times_add_is_called = {answer}")
         checked.locator(".run-cell").click()  # the changed cell runs first
         reader.see(checked, re.compile(rf"^{verdict}\s*$"))
+    reader.write(exercise, "times_add_is_called = undefined")
+    checked.locator(".run-cell").click()
+    reader.see(exercise, "NameError")
+    assert checked.locator(".run-out").text_content() == ""  # no result is that of other code
 
     reader.write(exercise, "def f():\n    return 1 / 0\n\nf()")
     reader.page.keyboard.press("Control+Enter")
@@ -145,15 +141,7 @@ def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
     reader.write(exercise, "while True:\n    print('again')")
     reader.page.keyboard.press("Control+Enter")
     reader.see(exercise, "again")
-    assert exercise.get_attribute("data-state") == "busy"
-    (looping,), ended = reader.page.workers, []
-    looping.on("close", lambda worker: ended.append(worker))
     reader.stop.click()
-    assert exercise.get_attribute("data-state") == ""
-    for _ in range(200):  # Chromium lets it go on for a moment
-        if not ended:
-            reader.page.wait_for_timeout(100)
-    assert ended == [looping]
     expect(reader.bar.locator("output")).to_have_text(said["stopped"])
     reader.write(exercise, "add(20, 22)")  # which a cell above defines: that runs anew
     reader.page.keyboard.press("Control+Enter")
@@ -167,95 +155,29 @@ def test_an_exercise_an_error_a_loop_and_a_new_start(open_page):
     assert "times_add_is_called = ..." in exercise.locator(".cm-content").text_content()
 
 
-def test_what_was_not_loaded_can_be_loaded_again(open_page):
-    reader = open_page(FIRST)
-    reader.page.route("**/packages.zip", lambda route: route.abort(), times=1)
-    start = reader.bar.locator(".run-start")
-    start.click()
-    said = site.words()["en"]["run"]["failed"].removesuffix("{}")
-    expect(reader.bar.locator("output")).to_contain_text(said)
-    assert reader.live.count() == 0
-    start.dblclick()
-    reader.page.wait_for_selector("[data-state=done]", timeout=PATIENCE)
-    assert reader.live.count() == reader.page.locator(".run-cell").count() > 20
-
-
-def test_no_result_is_that_of_other_code(open_page):
-    reader, said = open_page(FIRST), site.words()["en"]["run"]
-    reader.begin()
-    exercise, checked = reader.cell("times_add_is_called = ..."), reader.cell("check(times_add")
-    reader.write(exercise, "nested = lambda: fancy_func(1, 2, 3, 4)\ntimes_add_is_called = 3")
-    checked.locator(".run-cell").click()
-    reader.see(checked, re.compile(r"^right\s*$"))
-    reader.write(exercise, "times_add_is_called = undefined")
-    checked.locator(".run-cell").click()
-    reader.see(exercise, "NameError")
-    assert checked.locator(".run-out").text_content() == ""
-    assert checked.locator(".cell_output").is_visible()
-
-    reader.write(exercise, "import time\nprint('sleeps')\ntime.sleep(2)")
-    reader.page.keyboard.press("Control+Enter")
-    reader.see(exercise, "sleeps")
-    reader.write(exercise, "times_add_is_called = 3")  # while it runs
-    checked.locator(".run-cell").click()
-    reader.see(checked, re.compile(r"^right\s*$"))
-    expect(exercise).to_have_attribute("data-state", "done")
-
-    reader.write(exercise, "class A:\n    def __repr__(self):\n        return repr(self)\nA()")
-    reader.page.keyboard.press("Control+Enter")
-    reader.see(exercise, "RangeError")  # Python has no stack left, and its state is not known
-    number = exercise.locator(".run-cell").text_content().split()[1]
-    expect(reader.bar.locator("output")).to_have_text(said["broken"].format(number))
-    assert sorted({*reader.page.evaluate(STATES)}) == ["", "failed"]
-    reader.write(exercise, "add(20, 22)")
-    reader.page.keyboard.press("Control+Enter")
-    reader.see(exercise, re.compile(r"^42\s*$"))
-
-
-def test_the_keyboard_is_enough(open_page):
+def test_runner_can_be_used_by_keyboard(open_page):
     reader = open_page("zh/" + FIRST)
     page, words = reader.page, site.words()["zh"]["run"]
     keys = page.keyboard
     focused = "document.activeElement"
-    for _ in range(60):
+    while page.evaluate(f"{focused}.className") != "run-start":
         keys.press("Tab")
-        if page.evaluate(f"{focused}.className") == "run-start":
-            break
     keys.press("Enter")
     page.wait_for_selector("[data-state=done]", timeout=PATIENCE)
     name = f"{focused}.getAttribute('aria-label') ?? {focused}.textContent"
-    passed = []
-    for _ in range(6):
-        passed.append(page.evaluate(name))
-        place = f"{focused}.closest('.cm-editor, button')"
-        page.wait_for_function(f"getComputedStyle({place}).outlineStyle === 'solid'")
+    first, second = (words["code"].format(i) for i in (1, 2))
+    while page.evaluate(name) != first:
         keys.press("Tab")
-        while page.evaluate(f"!{focused}.closest('.run-bar, .run-live')"):  # links of the text
-            keys.press("Tab")
-    first, second = ([words[one].format(i) for one in ("cell", "code")] for i in (1, 2))
-    assert passed == [words["all"], words["stop"], words["again"], *first, second[0]]
-    keys.press("Shift+Tab")
-    while page.evaluate(name) != first[1]:
-        keys.press("Shift+Tab")
+        place = f"{focused}.closest('.cm-editor, button, a')"
+        assert page.evaluate(f"getComputedStyle({place}).outlineStyle") != "none"
     keys.press("Control+a")
     keys.type("print(84 // 2)")  # a slash, too
     keys.press("Shift+Enter")
     reader.see(reader.live.first, "42")
-    assert page.evaluate(name) == second[1]
-    keys.press("Control+a")
-    keys.insert_text("while True:\n    print('again')")
-    keys.press("Control+Enter")
-    reader.see(reader.live.nth(1), "again")
-    keys.press("Escape")
-    expect(reader.bar.locator("output")).to_have_text(words["stopped"])
-    page.evaluate(f"scrollBy(0, {focused}.getBoundingClientRect().top - 60)")
-    for _ in range(4):  # backwards, to what the bar covered
-        keys.press("Shift+Tab")
-        if page.evaluate(f"!!{focused}.closest('.run-live')"):
-            assert page.evaluate(f"{focused}.getBoundingClientRect().top") > reader.bottom()
+    assert page.evaluate(name) == second
 
 
-def test_a_page_that_is_opened_as_a_file_says_how_to_serve_it(visit, base):
+def test_page_opened_as_a_file_says_how_to_serve_it(visit, base):
     page = visit(base["file"] + FIRST)
     page.click(".run-start")
     assert "python3 -m http.server" in page.locator(".run-bar output").text_content()

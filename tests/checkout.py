@@ -4,9 +4,7 @@ import importlib
 import shutil
 import sys
 
-from notebook_rules import ROOT
-
-from tools.authoring import files_with_address
+from notebook_rules import NOTEBOOKS, ROOT
 
 
 def load_course(folder):
@@ -38,10 +36,10 @@ def files_in(folder):
 def copy_course(folder):
     """Copy the files that course.py reads or writes to a folder, and return it."""
     (folder / "notebooks").mkdir()
-    names = ["course.py", "course.toml", "requirements.txt", "requirements-frameworks.txt"]
-    others = [ROOT / name for name in names]
-    for path in [*others, *files_with_address()]:
-        (folder / path.relative_to(ROOT)).write_bytes(path.read_bytes())
+    names = ["course.py", "course.toml", "pyproject.toml", "CITATION.cff"]
+    names += ["requirements.txt", "requirements-frameworks.txt", "requirements-site.txt"]
+    for path in [*(ROOT / name for name in names), *ROOT.glob("*.md"), *NOTEBOOKS]:
+        shutil.copyfile(path, folder / path.relative_to(ROOT))
     for name in ("templates", "tools", "translations"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder

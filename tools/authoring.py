@@ -1,7 +1,6 @@
-"""What authors call: stored outputs, README's table, the address of a fork."""
+"""What authors call: stored outputs, and README's table of notebooks."""
 
 import json
-import re
 import sys
 
 from . import environment, manifest, notebook, translate
@@ -16,45 +15,6 @@ def refresh(notebooks=(), busy=False):
     # The rest happens inside the environment, where nbclient is.
     program = [environment.VENV_PYTHON, "-m", "tools.run_notebooks", *["--busy"] * busy]
     return environment.run([*program, *paths], cwd=ROOT)
-
-
-def address(new):
-    """Change the course's address on GitHub everywhere, for a fork."""
-    if not re.fullmatch(r"[A-Za-z0-9][\w-]{,38}/(?!\.\.?$)[\w.-]{1,100}(?<!\.git)", new, re.ASCII):
-        sys.exit(f"The address is the OWNER/NAME of a GitHub repository, not {new!r}.")
-    paths = files_with_address()
-    old, old_pages = manifest.repository(), manifest.pages_address()
-    changes = {}
-    for path in paths:
-        try:
-            text = path.read_bytes().decode()  # bytes: line ends stay as they are
-            changed = re.sub(rf"(github(?:\.com)?)/{re.escape(old)}(?![\w-])", rf"\1/{new}", text)
-            changed = changed.replace(old_pages, manifest.pages_address(new))
-            if path.suffix == ".ipynb":  # its first cell has changed, so its fingerprint does
-                mark, new_mark = (notebook.fingerprint(json.loads(t)) for t in (text, changed))
-                changed = changed.replace(mark, new_mark)
-        except (ValueError, LookupError, TypeError) as error:  # no UTF-8, no JSON, no notebook
-            sys.exit(f"{path} can't be read: {error}. Mend it first; nothing was changed.")
-        if changed != text:
-            changes[path] = changed
-    names = translate.all_names()
-    texts = [(name, language) for language in translate.languages() for name in names]
-    stale = [translate.lacking(*one)[1] for one in texts]
-    for path, text in changes.items():
-        write(path, text.encode())
-        print("changed", path.relative_to(ROOT))
-    for one, before in zip(texts, stale, strict=True):  # an address needs no new translation
-        translate.renew(*one, [i for i in translate.lacking(*one)[1] if i not in before])
-
-
-def files_with_address():
-    """The files that may name the address of the repository.
-
-    pyproject.toml comes last: `address` reads the old address there, so that a change which was
-    stopped is finished by the same command.
-    """
-    documents = [*ROOT.glob("*.md"), *ROOT.glob("*.cff")]
-    return [*documents, *manifest.notebooks(), ROOT / "pyproject.toml"]
 
 
 def contents():

@@ -1,8 +1,6 @@
-"""`course.py check`: what pytest is asked to run, and the last lines, which conftest.py prints."""
+"""`course.py check`: what pytest is asked to run, and the last line, which conftest.py prints."""
 
-import re
 import sys
-from collections import Counter
 
 from . import environment, manifest
 from .files import ROOT
@@ -31,36 +29,18 @@ def notebooks_of(part):
         return []
     parts = manifest.course()["parts"]
     if part not in map(str, range(len(parts))):
-        names = ", ".join(f"{i} {one['title']['en']}" for i, one in enumerate(parts))
-        sys.exit(f"--part needs the number of a part, not {part!r}. The parts: {names}.")
+        sys.exit(f"--part needs a number from 0 to {len(parts) - 1}, not {part!r}.")
     return [f"notebooks/{entry['name']}.ipynb" for entry in parts[int(part)]["notebooks"]]
 
 
-def slowest(took):
-    """A line that names the files in which most of the time went, from (test, seconds)."""
-    seconds = Counter()
-    for test, duration in took:
-        seconds[test.partition("::")[0].rpartition("/")[2].removesuffix(".ipynb")] += duration
-    return f"slowest: {', '.join(f'{file} {s:.0f} s' for file, s in seconds.most_common(5))}"
-
-
 def last_line(status, failed, arguments, left_out):
-    """The last line of a check: `ready`, or the notebooks and tests that failed.
+    """The last line of a check: `ready`, or the files of the notebooks and tests that failed.
 
-    `left_out` says of each notebook that was left out, or was not compared, why.
+    `status` is pytest's exit status, `failed` the ids of tests, `arguments` what pytest was given.
+    `left_out` says which notebooks were left out, or were not compared, and why.
     """
-    if status == 0:
-        ready = "ready, as far as was asked" if arguments else "ready"
-        reasons = [f"{name} ({why.removeprefix('Skipped: ')})" for name, why in left_out.items()]
-        return f"{ready}, but for {'; '.join(sorted(reasons))}" if reasons else ready
-    places = {}
-    for one in failed:  # such as "notebooks/05_torchscript.ipynb::Cell 7"
-        file, _, test = one.partition("::")
-        about = re.search(r"\[(\d\d_\w+)-(\w+)\]", test)  # a rule, and the notebook that broke it
-        place, test = about.groups() if about else (file.rpartition("/")[2], test)
-        places.setdefault(place.removesuffix(".ipynb"), []).append(test)
-    where = []
-    for file, (first, *more) in places.items():
-        where.append(f"{file} ({first} and {len(more)} more)" if more else f"{file} ({first})")
-    where = "; ".join(where).replace(" ()", "")
-    return f"not ready: {where or 'see above'}"
+    if status:
+        files = dict.fromkeys(test.partition("::")[0] for test in failed)
+        return f"not ready: {', '.join(files) or 'see above'}"
+    ready = "ready, as far as was asked" if arguments else "ready"
+    return f"{ready}, but for {'; '.join(sorted(left_out))}" if left_out else ready

@@ -3,19 +3,7 @@
 import argparse
 import inspect
 
-from . import (
-    api,
-    authoring,
-    bundle,
-    checking,
-    environment,
-    glossary,
-    marks,
-    reading,
-    site,
-    teaching,
-    translate,
-)
+from . import authoring, checking, environment, handouts, marks, reading, site, translate
 
 
 def run_command(words, about):
@@ -36,10 +24,10 @@ def run_command(words, about):
     in_languages(command("read", reading.read))
     command("check", checking.check)("--part", metavar="N", help="only the notebooks of part N")
     command("frameworks", environment.frameworks)("names", nargs="*")
-    add = command("slides", teaching.slides)
+    add = command("slides", handouts.slides)
     add("notebooks", nargs="*")
     in_languages(add)
-    add = command("handout", teaching.handout)
+    add = command("handout", handouts.handout)
     in_languages(add)
     add("notebooks", nargs="*")
     add("--solutions", action="store_true", help="keep the solutions")
@@ -50,9 +38,6 @@ def run_command(words, about):
     add("--feedback", action="store_true", help="write a page for each student, too")
     add("--limit", type=float, default=20, help="seconds for an answer, beside the course's cells")
     add("--memory", type=int, default=2048, help="MiB of memory for a process of an answer")
-    add = command("bundle", bundle.bundle)
-    add("folder", nargs="?", default="bundle")
-    add("--frameworks", action="store_true", help="with the other frameworks, too")
     add = command("translate", translate.translate)
     add("language", choices=translate.languages())
     add("names", nargs="*")
@@ -65,9 +50,6 @@ def run_command(words, about):
     add("notebooks", nargs="*")
     add("--busy", action="store_true", help="store outputs of a busy machine, too")
     command("contents", authoring.contents)
-    command("glossary", glossary.write_page)
-    command("api", api.write_page)
-    command("address", authoring.address)("new", metavar="OWNER/NAME")
 
     arguments, others = parser.parse_known_args(words or ["--help"])
     if arguments.function is checking.check:

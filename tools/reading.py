@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-import sys
 
 from . import environment, manifest, notebook
 from .files import ROOT, WORK, folder_of
@@ -14,16 +13,14 @@ def read(language="en"):
     """Open JupyterLab at the first notebook, on copies in work/ (or work/zh/, and so on)."""
     environment.set_up()
     # Those without a wheel for this system have been asked for once, and are not missed again.
-    wanted = [one for one in manifest.needed("frameworks") if not environment.mark(one).exists()]
-    if missing := [name for name in wanted if not environment.is_installed(name)]:
+    missing = [n for n in manifest.needed("frameworks") if not environment.record(n).exists()]
+    if missing:
         print(f"Some notebooks need {', '.join(missing)}. To install that, up to 700 MB more:")
-        python = "py" if os.name == "nt" else "python3"
-        print(f"    {python} course.py frameworks")
+        print(f"    {'py' if os.name == 'nt' else 'python3'} course.py frameworks")
         print("You can do so now, in another window.", flush=True)
-    kernel = kernel_metadata()
     folder = folder_of(WORK, language)
     for path in manifest.notebooks():
-        copy_to_work(path, kernel, folder, language)
+        copy_to_work(path, folder, language)
     first = manifest.notebooks()[0].name
     # JupyterLab's questions about news and updates are answered here; everything else is as ever.
     settings = WORK / ".jupyterlab"
@@ -43,7 +40,7 @@ def read(language="en"):
     return environment.run(command, cwd=ROOT)
 
 
-def copy_to_work(path, kernel, folder=WORK, language="en"):
+def copy_to_work(path, folder=WORK, language="en"):
     """Copy a notebook without its outputs to a folder, unless a reader has changed the copy there.
 
     The copy's metadata say what was handed out. When the course's notebook has changed since, a
@@ -51,7 +48,7 @@ def copy_to_work(path, kernel, folder=WORK, language="en"):
     """
     new = notebook.without_outputs(notebook.without_badge(in_language(path, language)))
     now = notebook.fingerprint(new)
-    new["metadata"] = {**notebook.agreed_metadata(new), **kernel, "handed_out": now}
+    new["metadata"] = {**notebook.agreed_metadata(new), "handed_out": now}
     for number in itertools.count(1):
         copy = folder / (path.name if number == 1 else f"{path.stem}-{number}.ipynb")
         try:
@@ -70,18 +67,3 @@ def copy_to_work(path, kernel, folder=WORK, language="en"):
     if number > 1:
         print(f"{path.stem} has changed in the course since you changed your copy.")
         print(f"Your copy is as you left it; the new one is {copy.relative_to(ROOT)}", flush=True)
-
-
-def kernel_metadata():
-    """What JupyterLab writes into a notebook on opening it, if it is not there already."""
-    program = """if 1:
-        import json
-        from ipykernel.ipkernel import IPythonKernel
-        from jupyter_client.kernelspec import get_kernel_spec
-        spec = get_kernel_spec("python3")
-        spec = {"display_name": spec.display_name, "language": spec.language, "name": "python3"}
-        print(json.dumps({"kernelspec": spec, "language_info": IPythonKernel.language_info}))"""
-    answer = environment.answer_of(program)
-    if answer is None:
-        sys.exit(f"{environment.VENV} does not work. Remove that folder, and start this again.")
-    return json.loads(answer)

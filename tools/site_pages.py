@@ -1,41 +1,37 @@
-"""The pages of the site that are made: the answer, the results, and the package's names.
+"""The pages of the site that are made: the answer, the results, the glossary, the reference.
 
-Each function is given the folder of a language's sources, and that language's words.
+Each function is given the folder of a language's sources, the language, and its words.
 """
 
+import ast
 import base64
 import json
 import re
 import runpy
-import textwrap
 
-from . import api, glossary, manifest, notebook
+from . import glossary, manifest, notebook
 from .files import ROOT
 
-# By its path, because the package itself needs what is installed with it.
-seconds = runpy.run_path(str(ROOT / "d2lhybrid/tables.py"))["seconds"]
+PACKAGE = ROOT / "d2lhybrid"
 
 
-def answer(folder, said):
+def answer(folder, language, said):
     """The section with which the main path ends, in its own words."""
     name = "17_side_by_side"
     cells = json.loads((folder / f"notebooks/{name}.ipynb").read_text("utf-8"))["cells"]
-    texts = [notebook.source(cell) for cell in cells]
-    first = next(at for at, cell in enumerate(cells) if cell["id"] == "answer-01")
+    texts = [notebook.source(cell) for cell in cells if cell["cell_type"] == "markdown"]
+    ids = [cell["id"] for cell in cells if cell["cell_type"] == "markdown"]
+    first = ids.index("answer-01")
     last = next(at for at in range(first + 1, len(texts)) if texts[at].startswith("## "))
-    text = "\n\n".join(
-        text
-        for cell, text in zip(cells[first:last], texts[first:last], strict=True)
-        if cell["cell_type"] == "markdown"
-    )
-    heading = text.partition("\n")[0].removeprefix("## ")
     title = texts[0].partition("\n")[0].removeprefix("# ")
-    link = f"[{title}](notebooks/{name}.ipynb#{glossary.anchor(heading)})"
+    text = "\n\n".join(texts[first:last])
+    heading = notebook.anchor(text.partition("\n")[0].removeprefix("## "))
     text = re.sub(r"\]\((\w+\.ipynb)", r"](notebooks/\1", text)
+    link = f"[{title}](notebooks/{name}.ipynb#{heading})"
     return f"{text[1:]}\n\n{said['ends'].format(link=link)}\n"
 
 
-def results(folder, said):
+def results(folder, language, said):
     """What results/ holds, the newest run first."""
     parts = [f"# {said['after']['results'][0]}", said["results"].strip()]
     stored = {path: json.loads(path.read_text("utf-8")) for path in ROOT.glob("results/*.json")}
@@ -73,6 +69,12 @@ def row(said, way, one):
     return [way, *measured, price, pays, one["over"]]
 
 
+def seconds(*arguments):
+    """A time as the package writes it."""
+    # By its path, because the package itself needs what is installed with it.
+    return runpy.run_path(str(PACKAGE / "tables.py"))["seconds"](*arguments)
+
+
 def figure(one):
     return digits(one["speedup"]) if one else ""
 
@@ -88,59 +90,53 @@ def table(columns, *rows):
     return f":::{{container}} figures\n{text}\n:::"
 
 
-def names(folder, said):
-    """Every public name: how it is written, its documentation, the notebooks that use it."""
-    used = {path.name: api.imported(path) for path in manifest.notebooks()}
+def reference(folder, language, said):
+    """Every public name, as Sphinx reads it from the package, with the pictures of those that draw.
+
+    The notebooks that use a name are added by pages/course_pages.py.
+    """
     drawn = pictures(folder)
     parts = [f"# {said['after']['API'][0]}", said["api"]]
-    for place, pairs in api.by_folder().items():
-        parts += [f"## {place or api.PACKAGE.name}", api.about(place)]
-        if place == "plot":
-            shown = [f"[![{name}]({file})](#{name})" for name, (file, _) in drawn.items()]
+    for place, names in public_names().items():
+        parts.append(f"## {place or PACKAGE.name}")
+        if shown := [f"[![{n}]({drawn[n]})](#d2lhybrid.{n})" for _, n in names if n in drawn]:
             parts += [said["pictures"], "\n\n".join(["::::{container} gallery", *shown, "::::"])]
-        for module, name in pairs:
-            file, node, text = api.statement(module, name)
-            parts += [f"### `{name}`", code(api.signature(node)), text or ""]
-            parts += ["![{1}]({0})".format(*drawn[name])] if name in drawn else []
-            for how, what in api.members(node):
-                parts.append(
-                    f"`{how}`\n" + textwrap.indent(what or "", "    ").replace(" ", ":", 1)
-                )
-            links = [f"[{one[:2]}](notebooks/{one})" for one in used if name in used[one]]
-            where = f"{said['used']} {', '.join(links)}." if links else ""
-            parts.append(f"{where} [{said['source']}]({file.relative_to(ROOT).as_posix()})")
+        lines = [f".. automodule:: d2lhybrid{place and '.'}{place}", "   :no-index:", ""]
+        for module, name in names:
+            if name.isupper():  # a text below a constant, in its own module, says what it is
+                lines += [f".. autodata:: d2lhybrid.{module}.{name}", "   :no-value:", ""]
+            else:
+                kind = "autoclass" if name[0].isupper() else "autofunction"
+                lines += [f".. {kind}:: d2lhybrid.{name}", "   :members:" * name[0].isupper(), ""]
+        parts.append("\n".join(["```{eval-rst}", *lines, "```"]))
     return "\n\n".join([*parts, ""])
 
 
-def code(line):
-    """A line of code as a block; a long one is broken after a comma."""
-    glued = line.replace(" ", "\xa0").replace(",\xa0", ", ")
-    lines = textwrap.wrap(glued, 76, subsequent_indent="    ", break_on_hyphens=False)
-    return "\n".join(["```python", *lines, "```"]).replace("\xa0", " ")
-
-
-def pictures(folder):
-    """For each function that draws, what the first notebook with its picture has stored.
-
-    From the function's name to the picture's file and its alternative text.
-    """
-    (folder / "pictures").mkdir()
-    cells = [
-        (notebook.source(cell), output)
-        for path in manifest.notebooks()
-        for cell in json.loads(path.read_text("utf-8"))["cells"]
-        for output in cell.get("outputs", [])
-        if "image/png" in output.get("data", {})
-    ]
+def public_names():
+    """Folder -> pairs of a module and a public name that it has, from the package's list."""
     found = {}
-    public = [name for names in api.public_names().values() for name in names]
-    for name in [name for name in public if name.startswith("plot_")]:
-        for output in [output for text, output in cells if f"{name}(" in text][:1]:
-            file, picture = f"pictures/{name}.png", "".join(output["data"]["image/png"])
-            (folder / file).write_bytes(base64.b64decode(picture))
-            found[name] = file, output["metadata"]["image/png"]["alt"]
+    for node in ast.parse((PACKAGE / "__init__.pyi").read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            head = node.module.partition(".")[0]
+            names = found.setdefault(head if (PACKAGE / head).is_dir() else "", [])
+            names += [(node.module, alias.name) for alias in node.names]
     return found
 
 
-# The pages that are no file of the repository, by their names.
-MADE = {"answer": answer, "results": results, "API": names}
+def pictures(folder):
+    """Each public function that draws -> the file of the first picture that a notebook stores."""
+    (folder / "pictures").mkdir()
+    found = {}
+    for path in manifest.notebooks():
+        for cell in json.loads(path.read_text("utf-8"))["cells"]:
+            shown = [output.get("data", {}) for output in cell.get("outputs", [])]
+            pngs = ["".join(data["image/png"]) for data in shown if "image/png" in data]
+            for name in re.findall(r"\b(plot_\w+)\(", notebook.source(cell)) if pngs else ():
+                if name not in found:
+                    found[name] = f"pictures/{name}.png"
+                    (folder / found[name]).write_bytes(base64.b64decode(pngs[0]))
+    return found
+
+
+# The pages that are no file of the repository, or are chosen from one, by their names.
+MADE = {"answer": answer, "results": results, "GLOSSARY": glossary.page, "API": reference}

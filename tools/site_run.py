@@ -16,7 +16,7 @@ PAGES = ROOT / "pages"
 MODULES = PAGES / "node_modules"
 PYODIDE = ["pyodide.asm.wasm", "python_stdlib.zip"]
 LIBRARIES = ["networkx", "lazy_loader"]  # what the package imports there
-SCRIPTS = ["run.js", "worker.js"]
+SCRIPTS = ["run/run.js", "run/worker.js"]
 
 
 def runs(page):
@@ -34,17 +34,10 @@ def make(folder, python):
     folder.mkdir(parents=True)
     for path in [*(MODULES / "pyodide" / name for name in PYODIDE), PAGES / "run" / "run.css"]:
         shutil.copy(path, folder)
-    bundle = [
-        *(f"run/{name}" for name in SCRIPTS),
-        "--bundle",
-        "--minify",
-        "--format=esm",
-        "--external:node:*",  # Pyodide imports these in Node.js alone
-        "--external:ws",
-        f"--outdir={folder}",
-    ]
-    esbuild = MODULES / "esbuild" / "bin" / "esbuild"
-    subprocess.run(["node", esbuild, *bundle, "--log-level=warning"], cwd=PAGES, check=True)
+    bundle = ["--bundle", "--minify", "--format=esm", "--log-level=warning"]
+    bundle += ["--external:node:*", "--external:ws"]  # Pyodide imports these in Node.js alone
+    command = ["node", MODULES / "esbuild" / "bin" / "esbuild", *SCRIPTS, *bundle]
+    subprocess.run([*command, f"--outdir={folder}"], cwd=PAGES, check=True)
     ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
     installed = Path(subprocess.check_output([python, "-c", ask], text=True).strip())
     pack(folder / "packages.zip", installed)
@@ -67,45 +60,31 @@ def install():
 def pack(path, installed):
     """Put the course's package, its libraries without their tests, and the runner into one file.
 
-    `installed` is the folder in which the libraries are.
+    `installed` is the folder in which the libraries are, with their metadata and licenses.
     """
-    files = {PAGES / "run" / "executor.py": "executor.py"}
-    for folder, base in [
-        (ROOT / "d2lhybrid", ROOT),
-        *[
-            (folder, installed)
-            for name in LIBRARIES
-            for folder in (installed / name, metadata(installed, name))
-        ],
-    ]:
-        for file in sorted(folder.rglob("*")):
+    folders = [(ROOT, ROOT / "d2lhybrid")]
+    folders += [(installed, one) for name in LIBRARIES for one in installed.glob(f"{name}*")]
+    files = {"executor.py": PAGES / "run" / "executor.py"}
+    for base, folder in folders:
+        for file in folder.rglob("*"):
             if file.is_file() and not {"tests", "__pycache__"} & {*file.parts}:
-                files[file] = file.relative_to(base).as_posix()
+                files[file.relative_to(base).as_posix()] = file
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-        for file, name in files.items():
+        for name, file in sorted(files.items()):
             packed.writestr(zipfile.ZipInfo(name), file.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
-def metadata(installed, name):
-    """The folder with a library's metadata and its licence."""
-    (folder,) = installed.glob(f"{name}-*.dist-info")
-    return folder
-
-
 def licenses(installed):
-    """The licences of what a page loads, and where its source text is."""
+    """The licenses of what a page loads, and where its source text is."""
     parts = [
         "Pyodide: Mozilla Public License 2.0, https://mozilla.org/MPL/2.0/\n"
         "Its source: https://github.com/pyodide/pyodide",
         "CPython: Python Software Foundation License 2, https://docs.python.org/3/license.html",
-        *[
-            f"{name}\n\n{one.read_text('utf-8')}"
-            for name in LIBRARIES
-            for one in metadata(installed, name).rglob("LICENSE*")
-        ],
     ]
-    for path in sorted(MODULES.glob("*/LICENSE*")) + sorted(MODULES.glob("@*/*/LICENSE*")):
+    files = {one: name for name in LIBRARIES for one in installed.glob(f"{name}-*/**/LICENSE*")}
+    for path in sorted([*MODULES.glob("*/LICENSE*"), *MODULES.glob("@*/*/LICENSE*")]):
         name = path.parent.relative_to(MODULES).as_posix()
         if not name.startswith(("esbuild", "axe-core", "@types")):
-            parts.append(f"{name}\n\n{path.read_text('utf-8')}")
+            files[path] = name
+    parts += [f"{name}\n\n{path.read_text('utf-8')}" for path, name in files.items()]
     return f"\n{'-' * 80}\n".join(parts)

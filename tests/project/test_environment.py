@@ -1,184 +1,272 @@
-"""The environment that course.py makes, and when it makes it again."""
+"""The environments that course.py makes, when it makes them again, and what it installs."""
 
 import re
 import shutil
 import subprocess
 import sys
-import venv
+from pathlib import Path
 
 import pytest
 from checkout import load_course
+from notebook_rules import ENTRIES, ROOT
+from packaging.requirements import Requirement
+
+from d2lhybrid import frameworks
+from tools import environment, manifest
+from tools.colab import first_cell
+
+NAMES = ["tensorflow", "paddle", "jax", "mxnet"]
+FIRST = [f"notebooks/{name}" for name in ENTRIES if name.startswith(("01", "02", "03", "04"))]
 
 
 @pytest.fixture
-def installed(copy, monkeypatch):
-    """The course in a copy with an environment, and the list of what it calls from now on."""
-    course, commands = load_course(copy), []
+def course(copy, monkeypatch):
+    """The course in a copy. `commands` lists what it has started, `fails` says what failed."""
+    course = load_course(copy)
+    course.commands, course.fails = [], lambda command: False
 
-    def call(command, cwd):
-        commands.append([str(part) for part in command])
-        if "--clear" in command:
-            shutil.rmtree(course.environment.VENV)
-        if "venv" in command and not course.environment.VENV_PYTHON.exists():
-            course.environment.VENV_PYTHON.parent.mkdir(parents=True, exist_ok=True)
-            course.environment.VENV_PYTHON.symlink_to(sys.executable)
+    def call(command, **options):
+        command = [*map(str, command)]
+        if command[1] == "-c":  # whether it works: "broken" stands in one that does not
+            return Path(command[0]).read_text() == "broken"
+        course.commands.append(command[1:])
+        if course.fails(command):
+            return 1
+        if "venv" in command:
+            folder = Path(command[-1])
+            if "--clear" in command:
+                shutil.rmtree(folder)
+            python = folder / course.environment.VENV_PYTHON.relative_to(course.environment.VENV)
+            python.parent.mkdir(parents=True, exist_ok=True)
+            python.touch()
+            (folder / "pyvenv.cfg").touch()
         return 0
 
     monkeypatch.setattr(subprocess, "call", call)
+    return course
+
+
+@pytest.fixture
+def installed(course):
+    """The same with an environment."""
     course.environment.set_up()
-    assert [command[1:3] for command in commands] == [["-m", "venv"], ["-m", "pip"]]
-    assert commands[0][3:] == [str(course.environment.VENV)]
-    assert commands[1][-4:] == ["-r", "requirements.txt", "-e", "."]
-    commands.clear()
-    return course, commands
+    course.commands.clear()
+    return course
 
 
-def new_requirement(course):
-    with (course.files.ROOT / "requirements.txt").open("a") as file:
-        file.write("# another\n")
+def test_environment_is_made_once_from_the_requirements(course):
+    course.environment.set_up()
+    venv, pip = course.commands
+    assert venv == ["-m", "venv", str(course.environment.VENV)]
+    assert pip[:3] == ["-m", "pip", "install"]
+    assert pip[-4:] == ["-r", "requirements.txt", "-e", str(course.files.ROOT)]
+    course.environment.set_up()
+    assert len(course.commands) == 2
 
 
-def new_version(course):
-    path = course.files.ROOT / "CITATION.cff"
-    path.write_text(path.read_text().replace("version: 1", "version: 2"))
-
-
-def upgrade_that_removed_python(course):
-    course.environment.VENV_PYTHON.unlink()
-    course.environment.VENV_PYTHON.symlink_to("gone")
-
-
-def upgrade_to_another_python(course):
-    course.environment.VENV_PYTHON.unlink()
-    course.environment.VENV_PYTHON.write_text("#!/bin/sh\necho 3 99\n")
-    course.environment.VENV_PYTHON.chmod(0o755)
-
-
-def python_lost(course):
-    course.environment.VENV_PYTHON.unlink()
-
-
-def record_damaged(course):
-    (course.environment.VENV / "made-from").write_bytes(b"\xff")
+def append(path, text):
+    path.write_text(path.read_text() + text)
 
 
 @pytest.mark.parametrize(
     ("change", "cleared"),
     [
-        (new_requirement, False),
-        (new_version, False),
-        (upgrade_that_removed_python, True),
-        (upgrade_to_another_python, False),
-        (python_lost, False),
-        (record_damaged, False),
+        (lambda course: append(course.files.ROOT / "requirements.txt", "# another\n"), False),
+        (lambda course: append(course.files.ROOT / "CITATION.cff", "# another\n"), False),
+        (lambda course: (course.environment.VENV / "made-from").write_bytes(b"\xff"), False),
+        (lambda course: course.environment.VENV_PYTHON.unlink(), True),
+        (lambda course: course.environment.VENV_PYTHON.write_text("broken"), True),
     ],
 )
-def test_the_environment_is_made_once_and_again_when_it_no_longer_fits(installed, change, cleared):
-    course, commands = installed
-    course.environment.set_up()
-    assert commands == []
-    change(course)
-    course.environment.set_up()
-    assert [command[1:3] for command in commands] == [["-m", "venv"], ["-m", "pip"]]
-    assert ("--clear" in commands[0]) == cleared
-    course.environment.set_up()
-    assert len(commands) == 2
+def test_environment_is_made_again_when_it_no_longer_fits(installed, change, cleared):
+    change(installed)
+    installed.environment.set_up()
+    assert [command[1] for command in installed.commands] == ["venv", "pip"]
+    assert ("--clear" in installed.commands[0]) == cleared
+    installed.environment.set_up()
+    assert len(installed.commands) == 2
 
 
-def test_a_bundle_is_installed_from_its_wheels_alone(installed):
-    course, commands = installed
-    wheels = course.files.ROOT / "wheels"
-    offline = {"--no-index", f"--find-links={wheels}"}
-    assert not offline & {*map(str, course.environment.pip_install())}
-    wheels.mkdir()
-    new_requirement(course)
-    course.environment.set_up()
-    course.environment.add_frameworks(["jax"])
-    assert [offline <= {*command} for command in commands] == [False, True, True]
+def test_failed_installation_is_tried_again(installed):
+    requirements = installed.files.ROOT / "requirements.txt"
+    before = requirements.read_text()
+    append(requirements, "# another\n")
+    installed.fails = lambda command: "pip" in command
+    with pytest.raises(SystemExit, match="did not work"):
+        installed.environment.set_up()
+    requirements.write_text(before)  # it may be half of the new one, so it isn't the old one
+    installed.fails = lambda command: False
+    installed.environment.set_up()
+    assert len(installed.commands) == 4
 
 
-@pytest.mark.parametrize("move", [shutil.copytree, shutil.move])
-def test_a_copied_or_moved_checkout_gets_its_own_package(installed, tmp_path, move):
-    here, commands = installed
+def test_moved_checkout_gets_its_own_package(installed, tmp_path):
     there = tmp_path.parent / f"{tmp_path.name}-elsewhere"
-    move(here.files.ROOT, there)
+    shutil.move(installed.files.ROOT, there)
     load_course(there).environment.set_up()
-    assert [command[0] for command in commands] == [
-        sys.executable,
-        str(there / here.environment.VENV_PYTHON.relative_to(here.files.ROOT)),
-    ]
+    assert installed.commands[1][-1] == str(there)
 
 
-def test_an_installation_that_failed_half_way_is_not_taken_for_done(installed, monkeypatch):
-    course, commands = installed
-    before = (course.files.ROOT / "requirements.txt").read_bytes()
-    new_requirement(course)
-    with monkeypatch.context() as patch:
-        patch.setattr(subprocess, "call", lambda *a, **k: 1)
-        with pytest.raises(SystemExit, match="did not work"):
-            course.environment.set_up()
-    (course.files.ROOT / "requirements.txt").write_bytes(before)
+def test_wheels_folder_is_the_only_source(installed):
+    wheels = installed.files.ROOT / "wheels"
+    wheels.mkdir()
+    append(installed.files.ROOT / "requirements.txt", "# another\n")
+    installed.environment.set_up()
+    installed.environment.add_frameworks(["jax"])
+    offline = {"--no-index", f"--find-links={wheels}"}
+    assert [offline <= {*command} for command in installed.commands] == [False, True, True]
+
+
+def test_pages_have_an_environment_beside_the_course(course):
+    python = course.environment.for_pages()
+    assert course.files.ROOT / ".venv-site" in python.parents
+    assert course.commands[1][-2:] == ["-r", "requirements-site.txt"]
+    course.environment.for_pages()
+    assert len(course.commands) == 2
+
+
+def test_folder_with_other_files_is_refused(course):
+    course.environment.VENV.mkdir()
+    (course.environment.VENV / "work.txt").touch()
+    with pytest.raises(SystemExit, match="not empty"):
+        course.environment.set_up()
+    assert course.commands == []
+
+
+def test_environment_of_somebody_else_is_never_cleared(course):
+    course.environment.VENV_PYTHON.parent.mkdir(parents=True)
+    course.environment.VENV_PYTHON.write_text("broken")
+    (course.environment.VENV / "pyvenv.cfg").touch()
     course.environment.set_up()
-    assert len(commands) == 2
-
-
-def test_an_environment_that_is_not_the_courses_is_used_as_it_is(copy, tmp_path, monkeypatch):
-    folder = tmp_path / "theirs"
-    monkeypatch.setenv("D2LHYBRID_VENV", str(folder))
-    venv.create(folder, with_pip=False)
-    course, commands = load_course(copy), []
-    monkeypatch.setattr(subprocess, "call", lambda c, **k: commands.append([*map(str, c)]))
-    course.environment.set_up()
-    assert [command[1:3] for command in commands] == [["-m", "venv"], ["-m", "pip"]]
-    assert "--clear" not in commands[0]
-
-
-@pytest.mark.parametrize("file", ["work.txt", "pyvenv.cfg"])
-def test_a_folder_with_other_files_is_left_alone(copy, tmp_path, monkeypatch, file):
-    folder = tmp_path / "mine"
-    (folder / "bin").mkdir(parents=True)
-    (folder / "bin" / "python").symlink_to("gone")
-    (folder / file).write_text("mine")
-    monkeypatch.setenv("D2LHYBRID_VENV", str(folder))
-    monkeypatch.setattr(subprocess, "call", lambda *a, **k: pytest.fail("nothing may be called"))
-    with pytest.raises(SystemExit, match=r"not empty.*D2LHYBRID_VENV"):
-        load_course(copy).environment.set_up()
-    assert {path.name for path in folder.rglob("*")} == {"bin", "python", file}
+    assert "--clear" not in course.commands[0]
 
 
 @pytest.mark.parametrize(
     ("name", "folder"),
-    [
-        ("vv", "notebooks/vv"),
-        ("../vv", "vv"),
-        ("../link/../vv", "real/vv"),
-        ("../link", "real/deep"),
-        ("/nowhere/vv", "/nowhere/vv"),
-        ("", ".venv"),
-    ],
+    [("vv", "notebooks/vv"), ("../vv", "vv"), ("/no/vv", "/no/vv"), ("", ".venv")],
 )
-def test_the_environment_may_be_named_as_in_any_command(copy, monkeypatch, name, folder):
-    (copy / "real" / "deep").mkdir(parents=True)
-    (copy / "link").symlink_to(copy / "real" / "deep")
+def test_variable_names_the_environment(copy, monkeypatch, name, folder):
     monkeypatch.setenv("D2LHYBRID_VENV", name)
     monkeypatch.chdir(copy / "notebooks")
     assert copy / folder == load_course(copy).environment.VENV
 
 
-@pytest.mark.parametrize("obstacle", [".venv", ".venv/made-from/folder/file"])
-def test_an_obstacle_is_named_without_a_traceback(copy, obstacle):
-    (copy / obstacle).parent.mkdir(parents=True, exist_ok=True)
-    (copy / obstacle).write_text("mine")
+def test_python_works_if_it_finds_its_packages(tmp_path):
+    assert environment.works(Path(sys.executable))
+    assert not environment.works(tmp_path / "python")
+    (tmp_path / "python").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "python").chmod(0o755)
+    assert not environment.works(tmp_path / "python")
+
+
+def test_obstacle_is_named_without_a_traceback(copy):
+    (copy / ".venv").write_text("mine")
     command = [sys.executable, "course.py", "check"]
     said = subprocess.run(command, cwd=copy, capture_output=True, text=True).stderr
     assert re.match(r"That did not work: .*\.venv", said), said
-    assert (copy / obstacle).read_text() == "mine"
 
 
-def test_an_installation_that_failed_is_tried_again(copy, monkeypatch):
-    course, commands = load_course(copy), []
-    monkeypatch.setattr(subprocess, "call", lambda *a, **k: commands.append(a) or 1)
-    for _ in range(2):
-        with pytest.raises(SystemExit, match="did not work"):
-            course.environment.set_up()
-    assert len(commands) == 2
+# Frameworks
+
+
+def test_each_framework_is_pinned_in_a_block_of_its_own():
+    found = environment.framework_requirements()
+    assert [*found] == NAMES
+    for name, (*options, last) in found.items():
+        assert ("--no-deps" in options) == (name == "mxnet")
+        for one in [*options[name == "mxnet" :], last]:
+            assert str(Requirement(one).specifier).startswith("==")
+        assert frameworks.FRAMEWORKS[name] == name
+    text = (ROOT / "requirements-frameworks.txt").read_text(encoding="utf-8")
+    assert "mxnet" not in re.sub(r"#.*", "", text)  # what `pip install -r` sees
+
+
+def test_course_toml_names_the_frameworks_and_what_colab_lacks():
+    needs = manifest.course()["needs"]
+    alone = [what for what in needs.values() if "frameworks" in what]
+    assert sorted(name for what in alone for name in what["frameworks"]) == sorted(NAMES)
+    for what in alone:
+        pins = environment.framework_requirements()[what["frameworks"][0]]
+        assert {*what.get("colab", [])} <= {one.partition(";")[0] for one in pins}
+    for kind, where in (("frameworks", "compared_with"), ("colab", "colab")):
+        assert needs["others"][where] == [name for what in alone for name in what.get(kind, [])]
+
+
+def test_first_cell_installs_on_colab_what_is_missing_there(monkeypatch):
+    entry, *_ = ENTRIES.values()
+    assert first_cell(entry).endswith("d2lhybrid")
+    pins = ["mxnet==1.9.1", "paddlepaddle==3.3.1"]
+    mxnet, paddle = (f"    !pip install --quiet --no-deps {pin}" for pin in pins)
+    monkeypatch.setitem(entry, "needs", ["others", "c"])
+    assert first_cell(entry).endswith(f"d2lhybrid\n{mxnet}\n{paddle}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needed", "run"),
+    [
+        (["-x"], ["jax", "tensorflow", "mxnet", "paddle"], ["-x"]),
+        (["--part", "1", "-x"], [], FIRST),
+        (["notebooks/13_jax.ipynb::Cell 3"], ["jax"], ["notebooks/13_jax.ipynb::Cell 3"]),
+        (["notebooks/17_side_by_side.ipynb"], ["mxnet", *NAMES[:3]], None),
+        (["tests"], [], ["tests"]),
+    ],
+)
+def test_check_installs_what_its_notebooks_need(course, monkeypatch, arguments, needed, run):
+    (course.files.ROOT / "tests").mkdir()
+    asked = []
+    monkeypatch.setattr(course.environment, "set_up", lambda: None)
+    monkeypatch.setattr(course.environment, "add_frameworks", asked.extend)
+    assert course.main("check", *arguments) == 0
+    assert asked == needed
+    assert run is None or course.commands[0][2 : 2 + len(run)] == run
+
+
+def test_refresh_installs_what_its_notebooks_need(course, monkeypatch):
+    asked = []
+    monkeypatch.setattr(course.environment, "set_up", lambda: None)
+    monkeypatch.setattr(course.environment, "add_frameworks", asked.extend)
+    course.main("refresh", str(course.files.NOTEBOOKS / "17_side_by_side.ipynb"))
+    assert asked == ["mxnet", *NAMES[:3]]
+
+
+@pytest.mark.parametrize("number", ["", "-1", "x", "99"])
+def test_part_that_does_not_exist_is_refused(course, number):
+    with pytest.raises(SystemExit, match="--part needs a number"):
+        course.main("check", f"--part={number}")
+
+
+def test_frameworks_are_installed_one_by_one_and_once(installed, capsys):
+    assert installed.main("frameworks", "mxnet") == 0
+    assert installed.main("frameworks") == 0
+    found = [re.split("[-=]", command[-1])[0] for command in installed.commands]
+    assert found == ["mxnet", "tensorflow", "paddlepaddle", "flatbuffers"]
+    assert installed.main("frameworks", "jax") == 0
+    assert len(installed.commands) == 4
+    append(installed.files.ROOT / "requirements.txt", "# another\n")
+    installed.main("frameworks", "jax")  # it goes with what is beside it
+    assert len(installed.commands) == 4 + 3
+
+
+def test_failed_framework_does_not_stop_the_others(installed, capsys):
+    installed.fails = lambda command: "paddle" in command[-1]
+    assert installed.main("frameworks") == 1
+    assert len(installed.commands) == 4
+    assert "paddle was not installed" in capsys.readouterr().out
+    installed.fails = lambda command: False
+    assert installed.main("frameworks") == 0
+    assert len(installed.commands) == 5
+
+
+def test_unknown_framework_is_refused(installed):
+    with pytest.raises(SystemExit, match="no framework 'torch'"):
+        installed.main("frameworks", "jax", "torch")
+    assert installed.commands == []
+
+
+def test_readers_are_told_how_to_get_the_frameworks(installed, capsys):
+    installed.main("read")
+    assert re.search(r"need jax, .*\n    py.* course\.py frameworks\n", capsys.readouterr().out)
+    for name in NAMES:
+        installed.environment.record(name).touch()  # asked for; there may be none for this system
+    installed.main("read")
+    assert capsys.readouterr().out == ""

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from checkout import load_course
-from notebook_rules import ROOT
+from notebook_rules import ADDRESS, NOTEBOOKS, ROOT
 
 from tools import authoring, manifest
 from tools.notebook import pictures as pictures_of
@@ -30,38 +30,34 @@ def test_the_readmes_lead_to_each_other():
     assert "](README.md)" in "".join(CHINESE.splitlines()[:4])
 
 
-def test_one_command_writes_the_table_of_notebooks(copy):
-    manifest = (copy / "course.toml").read_text(encoding="utf-8")
-    assert manifest.count('"Symbolic programs"') == 1
-    manifest = manifest.replace("Symbolic programs", "Zeichen: für dich")
-    manifest = manifest.replace("符号式程序", "符号")
-    (copy / "course.toml").write_text(manifest, "utf-8")
+def test_contents_writes_the_table_of_notebooks(copy):
+    data = (copy / "course.toml").read_text(encoding="utf-8")
+    assert data.count('"Symbolic programs"') == 1
+    (copy / "course.toml").write_text(
+        data.replace("Symbolic programs", "Zeichen: für dich"), "utf-8"
+    )
     load_course(copy).main("contents")
     changed = (copy / "README.md").read_text(encoding="utf-8")
     assert changed == README.replace("| [Symbolic programs]", "| [Zeichen: für dich]")
-    changed = (copy / "README.zh.md").read_text(encoding="utf-8")
-    assert changed == CHINESE.replace("| [符号式程序]", "| [符号]")
-
-
-@pytest.mark.parametrize(
-    "mark", ["<!-- python3 course.py contents -->", "<!-- end of contents -->"]
-)
-def test_a_readme_without_the_marks_of_its_table_is_left_alone(copy, mark):
-    assert README.count(mark) == 1
-    (copy / "README.md").write_text(README.replace(mark, ""), encoding="utf-8")
+    assert (copy / "README.zh.md").read_text(encoding="utf-8") == CHINESE
+    marks = "<!-- end of contents -->"
+    (copy / "README.md").write_text(README.replace(marks, ""), encoding="utf-8")
     with pytest.raises(SystemExit, match="needs the lines"):
         load_course(copy).main("contents")
-    assert (copy / "README.md").read_text(encoding="utf-8") == README.replace(mark, "")
 
 
 def test_links_lead_somewhere():
-    names = ["README.md", "INSTALL.md", "COMPARE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-    for name in [*names, *(path.name for path in ROOT.glob("*.zh.md"))]:
-        text = (ROOT / name).read_text(encoding="utf-8")
-        targets = re.findall(r"\]\(([^)\s]+)\)", text)
-        assert targets
+    for path in ROOT.glob("*.md"):
+        targets = re.findall(r"\]\(([^)\s#]+)[^)\s]*\)", path.read_text(encoding="utf-8"))
         for target in targets:
-            assert target.startswith("https://") or (ROOT / target).exists(), f"{name}: {target}"
+            assert target.startswith("https:") or (ROOT / target).exists(), f"{path}: {target}"
+
+
+def test_every_address_is_the_projects():
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("*.cff"), *NOTEBOOKS]:
+        text = path.read_text(encoding="utf-8")
+        found = re.findall(r"(?:github\.com|/github)/([\w.-]+/[\w.-]*\w)", text)
+        assert {f"https://github.com/{one.removesuffix('.git')}" for one in found} <= {ADDRESS}
 
 
 def test_readme_gives_the_two_commands():

@@ -1,7 +1,6 @@
 """The course in other languages: what is built, and which slips of a translation are found."""
 
 import json
-import re
 
 import pytest
 
@@ -29,31 +28,24 @@ CHINESE = """\
 | 甲 | 乙 |
 | --- | --- |"""
 SLIPS = [
-    ("## ", "### ", "headings"),
-    ("- 二", "二", "lists"),
-    ("| --- | --- |", "", "table rows"),
-    ("\n\n- 一", "\n- 一", "paragraphs"),
+    ("## ", "### ", "structure"),
+    ("- 二", "二", "structure"),
+    ("| --- | --- |", "", "structure"),
+    ("\n\n- 一", "\n- 一", "structure"),
+    ("**守卫**", "守卫", "structure"),
     ("`x`", "`y`", "inline code"),
     ("$n^2$", "$n^3$", "formulas"),
     ("02_symbolic", "03_symbolic", "links"),
     ("3次", "4次", "numbers"),
-    ("**守卫**", "守卫", "bold"),
-    ("守卫", "保护", "'guard' is 守卫"),
-    ("两张*图*", "两张*画*", "'graph' is 图"),
-    ("会把", "\n会把", "a line ends inside a paragraph"),
-    ("；见", ";见", "half-width punctuation"),
-    ("**守卫**（guard）会", "**守卫（guard）**会", "CommonMark would not see this as bold"),
-    ("两次、3次", "两次、 3次", "a space beside Chinese text"),
-    ("见[", "it is not yet in Chinese [", "still English"),
 ]
 
 
-def test_a_true_translation_has_no_faults():
+def test_true_translation_has_no_faults():
     assert list(translate.differences(ENGLISH, CHINESE, "zh")) == []
 
 
 @pytest.mark.parametrize(("right", "slip", "fault"), SLIPS)
-def test_a_slip_is_found(right, slip, fault):
+def test_slip_is_found(right, slip, fault):
     assert right in CHINESE
     found = list(translate.differences(ENGLISH, CHINESE.replace(right, slip, 1), "zh"))
     assert any(fault in one for one in found), found
@@ -66,7 +58,7 @@ def test_a_month_is_a_number_and_a_command_may_name_the_language():
     assert list(translate.differences(english, chinese.replace("12", "11"), "zh")) != []
 
 
-def test_a_fixed_line_is_that_of_course_toml():
+def test_fixed_line_is_that_of_course_toml():
     assert (
         list(translate.differences("## Summary\n\nIt runs.", "## 小结\n\n它能运行。", "zh")) == []
     )
@@ -88,13 +80,6 @@ def test_course_toml_speaks_every_language():
 
 
 @pytest.mark.parametrize("language", translate.languages())
-def test_a_term_has_one_row(language):
-    rows = [term for term, *_ in translate.terms(language)]
-    assert len(rows) > 100
-    assert len(set(rows)) == len(rows)
-
-
-@pytest.mark.parametrize("language", translate.languages())
 def test_the_stored_translations_have_no_faults(language):
     found = {
         name: list(translate.faults(name, language)) for name in [*NAMES, *translate.DOCUMENTS]
@@ -103,7 +88,7 @@ def test_the_stored_translations_have_no_faults(language):
 
 
 @pytest.mark.parametrize("language", translate.languages())
-def test_a_built_notebook_is_the_english_one_but_for_its_text(language):
+def test_built_notebook_is_the_english_one_but_for_its_text(language):
     for path in manifest.notebooks():
         if not translate.translated(path.stem, language):
             continue
@@ -170,19 +155,16 @@ def test_what_is_to_be_filled_in_is_printed_with_its_marks(course, capsys):
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    "text",
     [
-        ("x\n<!-- a 000000000000 -->\nx\n", "text before the first mark"),
-        ("<!-- a 000000000000 -->\nx\n<!-- a 000000000000 -->\nx\n", "a stands there twice"),
+        "x\n<!-- a 000000000000 -->\nx\n",
+        "<!-- a 000000000000 -->\nx\n<!-- a 000000000000 -->\nx\n",
     ],
 )
-def test_a_broken_file_is_refused(course, monkeypatch, text, fault):
+def test_broken_file_is_refused(course, text):
     (course / "00_one.md").write_text(text, "utf-8")
-    with pytest.raises(ValueError, match=re.escape(fault)):
+    with pytest.raises(ValueError, match=r"00_one\.md"):
         translate.translated("00_one", "zh")
-    monkeypatch.setattr(manifest, "entries", lambda: [{"name": "00_one"}])
-    monkeypatch.setattr(translate, "DOCUMENTS", ())
-    assert translate.stale() == ""  # the last line of a check is printed all the same
 
 
 def test_texts_without_a_cell_or_out_of_order_are_faults(course):

@@ -1,7 +1,6 @@
 """`course.py slides` and `handout`: what a class sees, and what it is given."""
 
 import tempfile
-import urllib.request
 from pathlib import Path
 
 from . import environment, manifest, notebook
@@ -14,19 +13,18 @@ REVEAL = "reveal.js@4.3.1"
 def slides(notebooks=(), language="en"):
     """Make a deck of slides of each notebook, in slides/ (or slides/zh/, and so on)."""
     environment.set_up()
-    address = f"https://unpkg.com/{REVEAL}"
-    local = "node_modules/reveal.js"
-    if (ROOT / local).exists():  # what shows a deck is here
-        address = f"{'../' * len(folder_of(SLIDES, language).relative_to(ROOT).parts)}{local}"
-    elif not answers(address):
-        print("There is no network now, and decks need one. TEACHING.md says how to do without.")
+    folder = folder_of(SLIDES, language)
+    address = f"https://unpkg.com/{REVEAL}"  # what shows a deck, on the web or here
+    if (ROOT / "node_modules/reveal.js").exists():
+        address = f"{'../' * len(folder.relative_to(ROOT).parts)}node_modules/reveal.js"
     options = {"reveal_url_prefix": address, "reveal_theme": "white"}
     settings = [f"--SlidesExporter.{name}={value}" for name, value in options.items()]
-    paths, folder = manifest.named_or_all(notebooks), folder_of(SLIDES, language)
     with tempfile.TemporaryDirectory() as built:
-        if language != "en":
-            paths = [copied(in_language(path, language), Path(built) / path.name) for path in paths]
-        return convert("deck", "slides", paths, folder, language, *settings)
+        copies = []
+        for path in manifest.named_or_all(notebooks):
+            copies.append(Path(built) / path.name)
+            notebook.save(in_language(path, language), copies[-1])
+        return convert("deck", "slides", copies, folder, language, *settings)
 
 
 def handout(notebooks=(), solutions=False, html=False, language="en"):
@@ -53,12 +51,6 @@ def handout(notebooks=(), solutions=False, html=False, language="en"):
     print(f"{len(paths)} notebooks are in {target.relative_to(ROOT).as_posix()}/")
 
 
-def copied(new, path):
-    """The path of a file that holds the notebook."""
-    notebook.save(new, path)
-    return path
-
-
 def convert(template, kind, paths, folder, language, *options):
     """Let nbconvert make pages or decks in a folder, with a template of the course."""
     return environment.run(
@@ -69,12 +61,3 @@ def convert(template, kind, paths, folder, language, *options):
             *(f"--output-dir={folder}", *options, *paths),
         ]
     )
-
-
-def answers(url):
-    """Whether a page on the web can be reached."""
-    try:
-        with urllib.request.urlopen(url, timeout=5):
-            return True
-    except OSError:
-        return False

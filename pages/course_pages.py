@@ -1,0 +1,198 @@
+"""A Sphinx extension: what the pages of the course show differently from the files behind them."""
+
+import functools
+import json
+import posixpath
+import re
+import sys
+from pathlib import Path
+from typing import Union
+
+from docutils import nodes
+from docutils.utils.math import latex2mathml
+from pairs import Pairs
+from sphinx import addnodes
+from sphinx.ext.autodoc.mock import _MockObject
+
+from tools import colab, manifest, notebook, site, site_run
+
+REPOSITORY = f"https://github.com/{manifest.repository()}/blob/main/"
+# Sphinx puts these in place of what a signature names of torch, which is not installed here.
+_MockObject.__or__ = lambda self, other: Union[self, other]  # noqa: UP007
+LINK = re.compile(r"\]\((?!#|\w+:)([^)\s#]+)(#[^)\s]*)?\)")
+
+
+# Before a page is read ----------------------------------------------------------------------
+
+
+def prepare(app, page, content):
+    """What only a file needs is left out of its page; the file to download stays as it is."""
+    if not page.startswith("notebooks/"):
+        content[0] = with_links(content[0], page, app)
+        return
+    read = notebook.without_badge(json.loads(content[0]))
+    cells = [one for one in read["cells"] if not notebook.source(one).startswith(colab.FIRST_CELL)]
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = with_links(notebook.source(cell), page, app)
+        for output in cell.get("outputs", []):
+            show(output, cell, app.config.course_language)
+    content[0] = json.dumps({**read, "cells": cells})
+
+
+def with_links(text, page, app):
+    """A page's Markdown with links that lead to other pages, or else to the repository."""
+
+    def lead(link):
+        path, anchor = link.groups("")
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
+        path = path.replace(f".{app.config.course_language}.md", ".md")
+        path = "index.md" if path == "README.md" else path
+        path = "results.md" if path.startswith("results/") else path
+        if (Path(app.srcdir) / path).is_file():
+            return f"](/{path}{anchor})"
+        if (site.ROOT / path).exists():
+            return f"]({REPOSITORY}{path}{anchor})"
+        return link[0]  # Sphinx will report it
+
+    return LINK.sub(lead, text)
+
+
+def show(output, cell, language):
+    """An output as its page shows it: a drawing follows the theme, a picture says what it shows."""
+    data = output.get("data", {})
+    if "image/svg+xml" in data:  # as part of the page, which can then set its colors
+        data["text/html"] = "".join(data.pop("image/svg+xml"))
+    elif "text/html" in data:  # a table's first heading may be empty
+        data["text/html"] = re.sub(r"<th[^>]*></th>", "<td></td>", "".join(data["text/html"]))
+    if "text/html" in data:
+        if language != "en":
+            data["text/html"] = f'<div lang="en">{data["text/html"]}</div>'
+    elif "image/png" in data:  # MyST-NB looks for the alternative text in the cell's metadata
+        alt = output["metadata"]["image/png"]["alt"]
+        cell["metadata"]["mystnb"] = {"image": {"alt": alt}}
+
+
+# The reference ------------------------------------------------------------------------------
+
+
+def document(app, kind, name, thing, options, lines):
+    """Turn a docstring into reStructuredText, and add the notebooks that use a public name."""
+    lines[:] = as_rst("\n".join(lines)).split("\n")
+    if kind in ("attribute", "data", "property"):
+        lines.insert(0, "")  # or napoleon would take what stands before a colon for a type
+    public = name.rpartition(".")[2]
+    used = [path.stem for path in manifest.notebooks() if public in imported(path)]
+    if used and kind != "method":
+        where = ", ".join(f":doc:`{stem[:2]} </notebooks/{stem}>`" for stem in used)
+        lines += ["", f"{site.words()[app.config.course_language]['used']} {where}", ""]
+
+
+def as_rst(text):
+    """A docstring as reStructuredText: code stands in single backticks, or indented."""
+    blocks = text.split("\n\n")
+    for at, block in enumerate(blocks):
+        if not block.startswith("    "):
+            parts = re.split(r"(`[^`\n]+`)", block)
+            parts[::2] = [re.sub(r"([*|\\]|_\b)", r"\\\1", part) for part in parts[::2]]
+            parts[1::2] = [rf"`{part}`\ " for part in parts[1::2]]
+            blocks[at] = "".join(parts)
+        elif at and not blocks[at - 1].startswith("    "):
+            blocks[at] = f"::\n\n{block}"
+    return "\n\n".join(blocks)
+
+
+def source_address(domain, info):
+    """The address of the file that defines a name of the reference."""
+    thing = getattr(sys.modules[info["module"]], info["fullname"].partition(".")[0])
+    module = getattr(thing, "__module__", info["module"])
+    file = Path(sys.modules[module].__file__)
+    return REPOSITORY + file.relative_to(site.ROOT).as_posix()
+
+
+@functools.cache
+def imported(path):
+    """The names that a notebook's code imports from the package."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    code = "\n".join(notebook.source(one) for one in cells if one["cell_type"] == "code")
+    lists = re.findall(r"from d2lhybrid import (\([^)]*\)|.*)", code)
+    return set(re.findall(r"\w+", " ".join(lists)))
+
+
+# When a page has been read ------------------------------------------------------------------
+
+
+def fold(app, doctree):
+    """Each solution is folded below its heading."""
+    said = site.words()[app.config.course_language]["solution"]
+    headings = [lines["solutions"].lstrip("# ") for lines in manifest.course()["lines"].values()]
+    for section in doctree.findall(nodes.section):
+        if section[0].astext() in headings:
+            for part in section.findall(nodes.section):
+                if part is not section:
+                    begin = f"<details class='solution'><summary>{said}</summary>"
+                    part.insert(1, nodes.raw("", begin, format="html"))
+                    part.append(nodes.raw("", "</details>", format="html"))
+
+
+def mark_english(app, doctree):
+    """What has none of a language's own letters is English, and says so: docutils makes it `lang`.
+
+    A long text in italics is no word with emphasis, and looks like its neighbours.
+    """
+    script = site.words()[app.config.course_language].get("script")
+    kinds = (nodes.title, nodes.paragraph, nodes.literal_block, nodes.image, nodes.emphasis)
+    for node in doctree.findall(lambda node: script and isinstance(node, (*kinds, addnodes.desc))):
+        text = node.get("alt", "") or node.astext()
+        if re.search("[A-Za-z]", text) and not re.search(script, text):
+            node["classes"].append("language-en")
+    for node in doctree.findall(nodes.emphasis):
+        if len(node.astext()) > 30:
+            node["classes"].append("long")
+
+
+# When a page is written ---------------------------------------------------------------------
+
+
+def on_page(app, page, template, context, doctree):
+    """What the templates need to know of a page."""
+    here = app.config.course_language
+    said, first = site.words()[here], manifest.pages_address()
+    top = "../" * (page.count("/") + bool(site.home(here)))  # to the first English page
+    context["about"] = about(page, here)
+    context["first_address"], context["code"] = first, said["code"]
+    context["others"] = {
+        one: {**words, "link": f"{top}{site.home(one)}{page}.html"}
+        | {"address": f"{first}{site.home(one)}{page}.html"}
+        for one, words in site.words().items()
+        if one != here
+    }
+    if not page.startswith("notebooks/"):
+        context["theme_launch_buttons"] = {}
+    if site_run.runs(page) and (site.HTML / "run").is_dir():
+        context["run"] = {"folder": f"{top}run/", "words": said["run"]}
+
+
+def about(page, language):
+    """A sentence on what is on a page, for search engines and previews."""
+    said = site.words()[language]
+    told = {name: texts[1] for name, texts in {**said["before"], **said["after"]}.items()}
+    told |= {f"notebooks/{one['name']}": one["about"][language] for one in manifest.entries()}
+    return told.get(page, said["about"]).replace("`", "")
+
+
+def mathml(translator, node):
+    block = node.tagname == "math_block"
+    translator.body.append(latex2mathml.tex2mathml(node.astext(), as_block=block))
+    raise nodes.SkipNode
+
+
+def setup(app):
+    app.add_config_value("course_language", "en", "env")
+    app.connect("source-read", prepare)
+    app.connect("autodoc-process-docstring", document, priority=400)  # before napoleon
+    app.connect("doctree-read", fold)
+    app.connect("doctree-read", mark_english)
+    app.add_search_language(Pairs)
+    app.connect("html-page-context", on_page)
+    app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
