@@ -36,6 +36,10 @@ from .hybrid.graph import (
 from .hybrid.guard import (
     GUARD_SOURCE as GUARD_SOURCE,
 )
+from .hybrid.limits import (
+    c_loop as c_loop,
+    reading as reading,
+)
 from .hybrid.operations import (
     OPERATIONS as OPERATIONS,
     UnsupportedOperation as UnsupportedOperation,
@@ -57,10 +61,6 @@ from .lesson import (
 from .machine.caches import (
     cache_sizes as cache_sizes,
     measured_latencies as measured_latencies,
-)
-from .machine.limits import (
-    c_loop as c_loop,
-    reading as reading,
 )
 from .measure.agreement import (
     difference as difference,
@@ -179,7 +179,6 @@ from .threads.run_graph import (
     run_parallel as run_parallel,
 )
 from .toolchain import (
-    CompilationFailed as CompilationFailed,
     CompilerNotFound as CompilerNotFound,
     compiler_flags as compiler_flags,
     find_compiler as find_compiler,

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 
 from ..hybrid.compiler import hybridize
-from ..machine.limits import c_loop, reading
+from ..hybrid.limits import c_loop, reading
 from ..measure.candidates import recipe
 from ..nets import random_input, without_gradients
 from . import PROGRAMS_OF, in_numpy

@@ -9,7 +9,7 @@ from measure_helpers import Clock, fails
 
 from d2lhybrid import get_net, own_process, recipe
 from d2lhybrid.cli import ways as bench
-from d2lhybrid.machine.limits import TIMES
+from d2lhybrid.hybrid.limits import TIMES
 from d2lhybrid.measure.launch import TooFewLaunches
 from d2lhybrid.side_by_side import PROGRAMS_OF
 

@@ -34,15 +34,6 @@ def test_fancy_func_is_a_string_program():
     assert python_function(graph)(1, 2, 3, 4) == 10
 
 
-def test_fancy_func_after_all_passes():
-    graph = trace(fancy_func, 1, 2, 3, 4)
-    texts = [python_source(optimise(g)) for g in (graph, graph.bind(a=1, b=2, c=3, d=4))]
-    assert texts[0] == "def fancy_func(a, b, c, d):\n    v3 = (a + b) + (c + d)\n    return v3"
-    assert texts[1] == "def fancy_func():\n    return 10"
-    for text, call in zip(texts, ("fancy_func(1, 2, 3, 4)", "fancy_func()"), strict=True):
-        assert run_program(f"{text}\nprint({call})") == "10\n"
-
-
 def test_the_courses_network_in_full():
     net, x = get_net(), torch.randn(3, 512)
     graph = optimise(trace(net, x))
@@ -90,10 +81,7 @@ ALONE = [  # function of x and y, what is stored last
     (lambda x, y: (torch.exp(x) + 1) * 2, "(exp(x) + 1) * 2"),
     (lambda x, y: (F.relu(x) - y) / x, "(relu(x) - y) / x"),
     (lambda x, y: x - (y - x), "x - (y - x)"),
-    (lambda x, y: (x - y) - x, "x - y - x"),
     (lambda x, y: x / (y / x), "x / (y / x)"),
-    (lambda x, y: x * torch.tanh(x + y), "x * tanh(x + y)"),
-    (lambda x, y: -(x + y), "-(x + y)"),
     (lambda x, y: -(-x * y), "-(-x * y)"),
     (lambda x, y: x - -y, "x - -y"),
     (lambda x, y: x * -2, "x * -2"),

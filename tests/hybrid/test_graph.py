@@ -74,12 +74,6 @@ def test_a_copy_has_a_name_of_its_own():
     assert list(graph.copies.values()) == ["x_copy_2", "x_copy_copy"]
 
 
-def test_a_number_that_is_returned_has_no_name_and_no_copy():
-    graph = trace(lambda a: (a, 3), 1)
-    assert list(graph.names.values()) == ["a"]
-    assert list(graph.copies.values()) == ["a_copy"]
-
-
 def test_each_stored_tensor_has_a_slot_of_its_own_until_memory_is_planned():
     x, y = torch.ones(2, 4), torch.ones(4)
     graph = trace(lambda x, y: torch.exp(torch.tanh(x) + y * 2) - 1, x, y)

@@ -1,14 +1,10 @@
 """The guard: what it asks, and what happens when an answer is no answer."""
 
-import _thread
 import ctypes
-import signal
-import threading
 
 import pytest
 import torch
-import torch.nn.functional as F
-from hybrid_helpers import Everything, Keeping, assert_agrees
+from hybrid_helpers import Everything, assert_agrees
 from torch._subclasses import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
@@ -57,7 +53,7 @@ def test_the_guard_gets_what_its_names_say():
     for name, value in guard.OBJECTS.items():
         assert ctypes.cast(getattr(python, name), ctypes.py_object).value is value
         assert name in (value if isinstance(value, str) else repr(value))
-    for name in guard.FUNCTIONS.split():
+    for name in guard.FUNCTIONS:
         function = getattr(ctypes.pythonapi, name)
         assert getattr(python, name) == ctypes.cast(function, ctypes.c_void_p).value
 
@@ -110,46 +106,10 @@ def test_an_interruption_is_no_answer(net, x):
     assert_agrees(fast, net, x)
 
 
-@pytest.fixture
-def timeouts():
-    """What interrupts the main thread raises a TimeoutError."""
-
-    def handler(signum, frame):
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGINT, handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_an_interruption_while_the_program_runs(timeouts):
-    def function(x, weight):
-        for _ in range(5):
-            x = F.linear(x, weight)
-        return x, x + 1
-
-    x = torch.ones(2000, 512)
-    fast = hybridize(Keeping(function, weight=torch.randn(512, 512)), x)
-    fast(x)
-    interruption = threading.Timer(0.01, _thread.interrupt_main)
-
-    def call():
-        interruption.start()
-        fast(x)
-        interruption.join()
-
-    with pytest.raises(TimeoutError):
-        call()
-
-
-def test_what_the_guard_knows_can_be_shown(net, x):
-    assert "tensor([[0., 0., 0., 0.]" in repr(hybridize(net, x).holds.__self__)
-
-
 def test_arguments_with_names_are_refused(net, x):
     fast = hybridize(net, x)
     for arguments, named in (((), {"input": x}), ((x,), {"bias": x})):
-        with pytest.raises(TypeError, match="keyword argument"):
+        with pytest.raises(TypeError):
             fast(*arguments, **named)
 
 

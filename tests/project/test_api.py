@@ -14,7 +14,7 @@ def test_the_page_is_made_by_the_command():
     ("module", "name", "file", "about"),
     [
         ("measure.comparison", "compare", "measure/comparison.py", "Find out which candidate"),
-        ("hybrid.codegen", "c_source", "hybrid/codegen/c.py", "The graph as the text of a C99"),
+        ("hybrid.codegen", "c_source", "hybrid/codegen.py", "The graph as the text of a C99"),
         ("hybrid.operations", "OPERATIONS", "hybrid/operations.py", "Name -> Operation"),
     ],
 )
