@@ -28,12 +28,6 @@ def test_binding_numbers():
     assert str(graph.bind()) == str(graph)
 
 
-def test_binding_everything_leaves_one_number():
-    graph = optimise(trace(fancy_func, 1, 2, 3, 4).bind(a=1, b=2, c=3, d=4))
-    assert str(graph) == "fancy_func():\n    return 10"
-    assert graph() == 10
-
-
 def test_a_bound_result():
     assert trace(lambda a, b: (a, b), 1, 2).bind(a=5)(6) == (5, 6)
 

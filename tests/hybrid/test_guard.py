@@ -1,10 +1,14 @@
 """The guard: what it asks, and what happens when an answer is no answer."""
 
+import _thread
 import ctypes
+import signal
+import threading
 
 import pytest
 import torch
-from hybrid_helpers import Everything, assert_agrees
+import torch.nn.functional as F
+from hybrid_helpers import Everything, Keeping, assert_agrees
 from torch._subclasses import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
@@ -46,16 +50,6 @@ def test_python_and_c_agree_on_what_the_guard_is_told(name):
     numbers = (ctypes.c_size_t * (len(places) + 1)).in_dll(load_library(source), "in_c")
     in_c = dict(zip(["whole", *places], numbers, strict=True))
     assert in_c == {"whole": ctypes.sizeof(struct)} | places
-
-
-def test_the_guard_gets_what_its_names_say():
-    python = guard.PythonStruct.in_dll(guard.guard_library(), "python")
-    for name, value in guard.OBJECTS.items():
-        assert ctypes.cast(getattr(python, name), ctypes.py_object).value is value
-        assert name in (value if isinstance(value, str) else repr(value))
-    for name in guard.FUNCTIONS:
-        function = getattr(ctypes.pythonapi, name)
-        assert getattr(python, name) == ctypes.cast(function, ctypes.c_void_p).value
 
 
 def test_a_tensor_that_answers_in_its_own_way_is_not_believed(net, x):
@@ -104,6 +98,38 @@ def test_an_interruption_is_no_answer(net, x):
         with pytest.raises(KeyboardInterrupt), Interrupts():
             call()
     assert_agrees(fast, net, x)
+
+
+@pytest.fixture
+def timeouts():
+    """What interrupts the main thread raises a TimeoutError."""
+
+    def handler(signum, frame):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGINT, handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interruption_while_the_program_runs(timeouts):
+    def function(x, weight):
+        for _ in range(5):
+            x = F.linear(x, weight)
+        return x, x + 1
+
+    x = torch.ones(2000, 512)
+    fast = hybridize(Keeping(function, weight=torch.randn(512, 512)), x)
+    fast(x)
+    interruption = threading.Timer(0.01, _thread.interrupt_main)
+
+    def call():
+        interruption.start()
+        fast(x)
+        interruption.join()
+
+    with pytest.raises(TimeoutError):
+        call()
 
 
 def test_arguments_with_names_are_refused(net, x):

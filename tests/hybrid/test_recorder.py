@@ -53,24 +53,6 @@ def test_fancy_func_in_full():
         graph(1, 2, 3)
 
 
-def with_everything(x, s):
-    return (x * 2 - s) / (1 + torch.exp(-x)), s + s
-
-
-def test_numbers_and_tensors_together_in_full():
-    assert str(trace(with_everything, torch.ones(4, dtype=torch.float64), 1)) == (
-        "with_everything(x: float64[4], s):\n"
-        "    v1: float64[4] = mul(x, 2)\n"
-        "    v2: float64[4] = sub(v1, s)\n"
-        "    v3: float64[4] = neg(x)\n"
-        "    v4: float64[4] = exp(v3)\n"
-        "    v5: float64[4] = add(1, v4)\n"
-        "    v6: float64[4] = div(v2, v5)\n"
-        "    v7 = add(s, s)\n"
-        "    return v6, v7"
-    )
-
-
 def test_numbers_may_be_changed_by_their_name():
     function = write(
         "def program(a, b):\n    a += b\n    a *= a\n    a -= 1\n    a /= 4\n    return a\n"
