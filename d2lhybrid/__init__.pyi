@@ -73,6 +73,10 @@ from .hybrid.graph import (
 from .hybrid.guard import (
     GUARD_SOURCE as GUARD_SOURCE,
 )
+from .hybrid.limits import (
+    c_loop as c_loop,
+    reading as reading,
+)
 from .hybrid.operations import (
     OPERATIONS as OPERATIONS,
     UnsupportedOperation as UnsupportedOperation,
@@ -94,10 +98,6 @@ from .lesson import (
 from .machine.caches import (
     cache_sizes as cache_sizes,
     measured_latencies as measured_latencies,
-)
-from .machine.limits import (
-    c_loop as c_loop,
-    reading as reading,
 )
 from .nets import (
     get_net as get_net,

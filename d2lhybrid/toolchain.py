@@ -3,9 +3,11 @@
 import ctypes
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -21,8 +23,11 @@ class CompilerNotFound(RuntimeError):
     """No C compiler could be run."""
 
 
-class CompilationFailed(RuntimeError):
-    """The compiler failed, or its result could not be loaded."""
+class CompilationFailed(CompilerNotFound):
+    """The compiler failed, or its result could not be loaded: no compiler that works was found.
+
+    So whoever goes on without a compiler does so in both cases.
+    """
 
 
 def read_c_file(module: str, name: str) -> str:
@@ -70,6 +75,26 @@ def run_compiler(*arguments):
         )
 
 
+def library_options() -> tuple[list[str], list[str]]:
+    """The options for a shared library that stand before and after its source.
+
+    On Windows all code can be moved and the mathematical functions are always there; clang refuses
+    -fPIC for it.
+    """
+    return (["-shared"], []) if sys.platform == "win32" else (["-shared", "-fPIC"], ["-lm"])
+
+
+def with_exports(source: str) -> str:
+    """C source whose functions and variables others can use; only Windows asks for a word.
+
+    It stands in front of each line that begins a declaration, but for static ones and types.
+    """
+    if sys.platform != "win32":
+        return source
+    begins = r"^(?!static\b|typedef\b|enum\b|union\b)(?=[a-z]\w*[ *])"
+    return re.sub(begins, "__declspec(dllexport) ", source, flags=re.MULTILINE)
+
+
 @cache
 def load_library(source: str) -> ctypes.CDLL:
     """Compile C source to a shared library, and load it. The same source is compiled only once.
@@ -78,11 +103,12 @@ def load_library(source: str) -> ctypes.CDLL:
     which is removed: a loaded library needs none. CompilerNotFound or CompilationFailed where that
     is not possible.
     """
+    before, after = library_options()
     try:
         with TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as folder:
             code, library = Path(folder, "forward.c"), Path(folder, "forward.so")
-            code.write_text(source)
-            run_compiler(*compiler_flags(), "-shared", "-fPIC", "-o", library, code, "-lm")
+            code.write_text(with_exports(source), encoding="utf-8")
+            run_compiler(*compiler_flags(), *before, "-o", library, code, *after)
             return ctypes.CDLL(str(library))
     except OSError as error:
         raise CompilationFailed(

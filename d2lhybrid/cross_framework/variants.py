@@ -18,7 +18,7 @@ from ..benchmark.processes import started
 from ..benchmark.sweeps import Sweep, sweep
 from ..hybrid.compiler import hybridize
 from ..lesson import muted
-from ..machine.limits import c_loop, reading
+from ..hybrid.limits import c_loop, reading
 from ..nets import get_net, random_input, without_gradients
 from . import framework_ways, in_numpy, missing_frameworks, network_input, network_weights
 

@@ -3,22 +3,61 @@
     module      what it does                                                       notebook
     operations  OPERATIONS: what each operation computes, in Python and in C       04, 12
     graph       Node, Graph: a program as a graph, and all facts about it          04
-    names       names for generated text                                           12
     recorder    trace: function -> Graph                                           04
-    layers      layers that are several operations, or have options
-    witness     which modules a recording used, and where they keep their tensors  12
     passes      Graph -> Graph: fold, share, drop, fuse, plan memory               04
     codegen     Graph -> source text, in Python and in C                           04, 12, 21
-    inputs      which inputs a compiled program can read                           12
-    guard       questions before each call, asked by guard.c                       12
     compiler    hybridize: all of these together                                   12
+    guard       what is checked before each call, by guard.c                       12
     export      a compiled network as a folder of C                                08, 12
+    limits      candidates for `compare`: how fast a network could be at most      12
     backend     the compiler as a backend of torch.compile                         12
-    torch_or_none  torch, or its stand-in where programs of numbers are all
 
 A new operation is one entry in `operations.OPERATIONS`. If C has no function for it, write one in
-codegen/prelude.c; if torch has other names for the operation, add them to `recorder.SYNONYMS`. A
-graph keeps no options: an operation that has some, such as the `dim` of softmax, gets a function in
-`layers`, and so does a layer that is made of several operations. A new pass is a
+prelude.c; if torch has other names for the operation, add them to `recorder.SYNONYMS`. A graph
+keeps no options: an operation that has some, such as the `dim` of softmax, gets a function in
+`operations.LAYERS`, and so does a layer that is made of several operations. A new pass is a
 function in `passes`, and is called by `optimise`.
+
+`torch` in here is PyTorch, or a stand-in where it is not installed, as in a browser: programs of
+numbers are recorded, improved and run without it.
 """
+
+from importlib.util import find_spec
+
+from ..frameworks import FrameworkNotFound
+
+
+class Absent(type):
+    """A class in which every name is the class itself. No value is one, and a call is refused."""
+
+    __file__ = __file__  # a package has one, too
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return cls
+
+    def __call__(cls, *args, **kwargs):
+        if cls.__base__ is object:
+            raise FrameworkNotFound("torch", "Only programs of numbers can do without it.")
+        return super().__call__(*args, **kwargs)  # of a class made from it, such as Recorder
+
+    def __subclasscheck__(cls, kind):
+        return False
+
+
+if find_spec("torch"):
+    import torch
+else:
+
+    class torch(metaclass=Absent):
+        """Stands for PyTorch and all that is in it, also for a mode of which no call takes note."""
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+
+__all__ = ["torch"]

@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..toolchain import addresses_of, load_function
-from .codegen.c import c_entry, c_source
+from .codegen import c_entry, c_source
 from .export import export
 from .graph import Graph
-from .guard import Guarded
-from .inputs import admitted, is_readable
-from .operations import BATCH, UnsupportedOperation
+from .guard import Guarded, ModuleTracker
+from .operations import BATCH
 from .passes import optimise
 from .recorder import RecordingError, trace
-from .witness import Witness
 
 PLAIN = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults are
 
@@ -55,20 +53,37 @@ def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
         UnsupportedOperation: The network needs an operation that is not in OPERATIONS.
         ValueError: The shapes do not fit.
         TypeError: There is no example, or one that is not as described above.
-        CompilerNotFound: This machine has no C compiler.
+        CompilerNotFound: This machine has no C compiler that works.
     """
     if not examples:
         raise TypeError("hybridize needs an example of each argument")
-    if hasattr(net, "_orig_mod"):  # torch.compile keeps the network there
-        raise TypeError("hybridize takes a network, and not what torch.compile has made of it")
-    try:
-        return HybridNet(net, *examples)
-    except (RecordingError, UnsupportedOperation) as error:
-        error.add_note(
-            'torch.compile(net, backend="d2lhybrid") compiles those parts of such a network that '
-            "can be compiled, and leaves the others to PyTorch."
+    return HybridNet(net, *examples)
+
+
+def is_readable(tensor: Tensor) -> bool:
+    """Whether a float32 tensor is in memory, aligned, in order, with its sign; see also guard.c."""
+    in_order = tensor.is_cpu and tensor.is_contiguous() and not tensor.is_neg()
+    address = tensor.data_ptr() if in_order else None
+    return in_order and address % 4 == 0 and (address != 0 or tensor.numel() == 0)
+
+
+def validate_input(tensor: Tensor) -> Tensor:
+    """The tensor if C can read it, or a readable copy.
+
+    TypeError for another type or device; RuntimeError where gradients would be lost.
+    """
+    what = type(tensor).__name__
+    if type(tensor) in (Tensor, nn.Parameter) and tensor.layout is torch.strided:
+        what = f"{str(tensor.dtype).removeprefix('torch.')} on {tensor.device}"
+    if what != "float32 on cpu":
+        raise TypeError(f"an input must be of type float32 and on the CPU, not {what}")
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise RuntimeError(
+            "an input requires gradients, which the compiled program would lose; call it under "
+            "torch.no_grad(), or with input.detach()"
         )
-        raise
+    tensor = tensor.detach().contiguous().resolve_neg()
+    return tensor.clone() if tensor.data_ptr() % 4 else tensor
 
 
 class CompiledGraph:
@@ -85,9 +100,7 @@ class CompiledGraph:
         self.parameters = [node.value.detach() for node in self.graph.parameters]
         for node, tensor in zip(self.graph.parameters, self.parameters, strict=True):
             if not is_readable(tensor):
-                raise TypeError(
-                    f"the parameter {node.name} must be contiguous, aligned and on the CPU"
-                )
+                raise TypeError(f"parameter {node.name} must be contiguous, aligned, on the CPU")
         self.table = addresses_of(self.parameters)
         self.order = [self.graph.results.index(node) for node in self.graph.outputs]
         self.call_forward = load_function(self.source + c_entry(self.graph), "call_forward")
@@ -129,29 +142,21 @@ class HybridNet:
     """A compiled network, called as the network is. `hybridize` makes it.
 
     `graph` is what was recorded, after all passes; `source` is the C function; `guard` lists what
-    is asked before each call, to make sure that nothing has changed; `holds()` asks the part of
-    that which is about the network. These four belong to inputs of the last call's shape. Where
+    is checked before each call, to make sure that nothing has changed; `holds()` checks the part
+    of that which is about the network. These four belong to inputs of the last call's shape. Where
     something has changed, the network is recorded again; `compilations` counts the different C
-    functions. A copy, or what comes out of a pickle, is compiled, and has these, once it is called.
-    """
+    functions."""
 
     # Python looks up `__call__` in the class. The slot there returns what this object stores in it,
     # the guard, so that a call goes straight to C. A method in Python would take time.
     __slots__ = ("__call__", "__dict__", "__weakref__")
 
     def __init__(self, net: Callable, *examples: Tensor):
-        inputs = [admitted(tensor) for tensor in examples]
-        self.__setstate__({"net": net, "_shapes": [tensor.shape for tensor in inputs]})
-        self._compiled_for(inputs)
-
-    def __getstate__(self):
-        return {"net": self.net, "_shapes": self._shapes}
-
-    def __setstate__(self, state):
-        vars(self).update(state)
+        inputs = [validate_input(tensor) for tensor in examples]
+        self.net, self._shapes = net, [tensor.shape for tensor in inputs]
         self._guarded = {}  # feature shapes -> Guarded
         self._sources = set()
-        self.__call__ = self._recompile
+        self._compiled_for(inputs)
 
     compilations = property(lambda self: len(self._sources))
 
@@ -169,39 +174,32 @@ class HybridNet:
 
     def _record(self, inputs):
         """The compiled graph for these inputs, with a guard against changes of the network."""
-        with Witness() as witness:
+        with ModuleTracker() as tracker:
             graph = trace(self.net, *inputs)
         for node in graph.parameters:
-            if id(node.value) not in witness.places:
+            if id(node.value) not in tracker.places:
                 raise RecordingError(
-                    f"if {node.name or 'a tensor'} ({node.type}) were replaced, this would not be "
-                    "noticed: no module that was called keeps it. Make it a parameter or a buffer "
-                    "of a module"
+                    f"no module that was called keeps {node.name or 'a tensor'} ({node.type}), so "
+                    "it could be replaced unnoticed; make it a parameter or a buffer of a module"
                 )
-        guarded = Guarded(witness, CompiledGraph(graph), self._recompile)
+        guarded = Guarded(tracker, CompiledGraph(graph), self._recompile)
         with torch.no_grad(), torch.autocast("cpu", enabled=False):
             same = agree(graph(*inputs), self.net(*inputs))
         # where Python asked a symbol something that it cannot refuse, such as type(x)
         if not same and guarded.holds():
             raise RecordingError(
-                f"the recording of {graph.name} computes something else than {graph.name} itself. "
-                "Does it decide by the type of its arguments, or by what is not the same in each "
-                "call?"
+                f"the recording computes something else than {graph.name} itself: it decides by "
+                "the type of its arguments, or by what is not the same in each call"
             )
         return guarded
 
-    def _recompile(self, *inputs, **named):
+    def _recompile(self, *inputs):
         """A call that the guard does not let pass."""
-        if named:
-            raise TypeError(f"inputs are given in order, not as keyword arguments: {[*named]}")
-        if len(inputs) != len(self._shapes):
-            raise TypeError(f"expected {len(self._shapes)} input(s), got {len(inputs)}")
-        inputs = [admitted(tensor) for tensor in inputs]
+        inputs = [validate_input(tensor) for tensor in inputs]
         guarded = self._compiled_for(inputs)
         if torch.is_grad_enabled() and (names := guarded.asks_for_gradients()):
             raise RuntimeError(
-                f"the parameter {names[0]} requires gradients, which the compiled program would "
-                "lose; call it under torch.no_grad()"
+                f"{names[0]} requires gradients, which would be lost; use torch.no_grad()"
             )
         return guarded.compiled(*inputs)
 

@@ -18,6 +18,8 @@ from `readers` to `slot_sizes`, and `copies`.
 
 from __future__ import annotations
 
+import keyword
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,7 +28,6 @@ from math import prod
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from .names import UniqueNames
 from .operations import BATCH, OPERATIONS, operation_names
 
 if TYPE_CHECKING:
@@ -55,7 +56,6 @@ class Node:
     # of a tensor, perhaps with BATCH in front; None for a number
     shape: tuple[int | str, ...] | None = None
     dtype: torch.dtype | None = None
-    where: str = ""  # the line of the user's program that asked for it
     fused: bool = False  # computed inside its only reader, and never stored
     slot: int | None = None  # the piece of memory that holds it, once memory is planned
 
@@ -206,20 +206,20 @@ class Graph:
     @cached_property
     def names(self) -> dict[Node, str]:
         """node -> its name in printed and generated text. A number has no name."""
-        names, numbers, unique = {}, count(1), UniqueNames(operation_names())
+        names, numbers, taken = {}, count(1), operation_names()
         for node in (*self.inputs, *self.nodes):
             if node.op != "constant":
                 # the parameter 0.weight becomes weight_0
                 path = "_".join(reversed(node.name.split(".")))
-                names[node] = unique(path or f"v{next(numbers)}")
+                names[node] = unique_name(path or f"v{next(numbers)}", taken)
         return names
 
     @cached_property
     def copies(self) -> dict[Node, str]:
         """Output that no operation computes -> the name of the copy that C makes of it."""
-        unique = UniqueNames([*operation_names(), *self.names.values()])
+        taken = {*operation_names(), *self.names.values()}
         return {
-            node: unique(f"{self.names[node]}_copy")
+            node: unique_name(f"{self.names[node]}_copy", taken)
             for node in self.results
             if node in self.names and not node.is_operation
         }
@@ -273,3 +273,37 @@ class Graph:
         from ..plot.flow import plot_data_flow
 
         return plot_data_flow(self.flow())
+
+
+# Names for generated text ---------------------------------------------------------------------
+
+# The words of C, the names that have a meaning in `forward`, and macros of C's headers. A variable
+# may hide other names of prelude.c, such as `one`. `operation_names` has what OPERATIONS call.
+RESERVED = """
+    auto break case char const continue default do double else enum extern float for goto if
+    inline int long register restrict return short signed sizeof static struct switch typedef
+    union unsigned void volatile while _Bool _Complex _Imaginary fabsf fmaf add_dots
+    forward malloc free memory main parameters n i ptrdiff_t NAN INFINITY NULL
+    RAND_MAX MB_CUR_MAX EXIT_SUCCESS EXIT_FAILURE HUGE_VAL HUGE_VALF HUGE_VALL
+    MATH_ERRNO MATH_ERREXCEPT math_errhandling linux unix UNROLL
+"""
+RESERVED = {*RESERVED.split(), *keyword.kwlist}
+# A loop's counter, more macros of math.h, and what C keeps for itself.
+RESERVED_FORMS = re.compile(r"i\d+|FP_\w+|_[A-Z_]\w+")
+
+
+def unique_name(preferred: str, taken: set[str]) -> str:
+    """A name close to the preferred one that is not among those taken, to which it is added.
+
+    >>> taken = set()
+    >>> unique_name("größe", taken), unique_name("int", taken), unique_name("int", taken)
+    ('gr__e', 'int_2', 'int_3')
+    """
+    preferred = re.sub(r"\W|^(?=\d)", "_", preferred, flags=re.ASCII)
+    if RESERVED_FORMS.fullmatch(preferred):
+        preferred = f"the_{preferred}"
+    name, numbers = preferred, count(2)
+    while name in taken or name in RESERVED:
+        name = f"{preferred}_{next(numbers)}"
+    taken.add(name)
+    return name

@@ -135,7 +135,7 @@ static int loses_gradients(const struct guard *g)
 }
 
 /* Whether the program may read an input, or write a result. Then its numbers lie at *address.
-   This asks more than is_readable in inputs.py: also for the type of x and its numbers, and for
+   This asks more than is_readable in compiler.py: also for the type of x and its numbers, and for
    gradients. (A tensor without numbers has no address, and is left to `recompile`.) */
 static int is_readable(Object *x, void **address)
 {

@@ -1,38 +1,135 @@
-"""The guard in front of a compiled program: it asks at each call whether anything has changed.
+"""The guard in front of a compiled program: it checks at each call whether anything has changed.
 
-Explained in notebook 12; torch.compile's guards do the same. The questions are asked in C, by
-guard.c, which gets what it needs in the three structures below.
+Explained in notebook 12; torch.compile's guards do the same, built from what its tracer, Dynamo,
+has read. A `ModuleTracker` finds out what to check, while a function is recorded; guard.c checks
+it, and gets what it needs in the three structures below.
 """
 
 import ctypes
+import re
+import sys
 from collections.abc import Callable
 from ctypes import addressof, c_ssize_t, c_void_p, py_object
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..toolchain import load_library, read_c_file
-from .inputs import READABLE
-from .witness import Condition, Witness
 
 GUARD_SOURCE = read_c_file(__file__, "guard.c")
 """The C text of the guard, as notebook 12 shows it."""
 
-# What guard.c needs of Python: functions of Python's C interface, objects, names of attributes.
-FUNCTIONS = """
-    PyObject_Type PyObject_GetAttr PyObject_GetItem PyObject_Vectorcall PyDict_Next PyTuple_Size
-    PyTuple_GetItem PyLong_AsVoidPtr PyLong_AsSsize_t Py_IncRef Py_DecRef PyErr_Clear
-    PyErr_Occurred PyErr_ExceptionMatches PyEval_SaveThread PyEval_RestoreThread
-"""
+READABLE = "on the CPU, aligned, in order, without gradients"
+MAX_BATCHES = 1000  # sizes that a guard remembers; after that many the table is emptied
+
+
+# What must not change -----------------------------------------------------------------------
+
+
+class GuardCondition(NamedTuple):
+    """What must still be true of a dict in which a module keeps its parts; see guard.c."""
+
+    text: str
+    dict: dict
+    key: str | None
+    object: Any = None
+    address: int | None = None
+    in_order: bool = False
+
+
+class ModuleTracker:
+    """Finds out which modules a recording uses, within its `with`, and where they keep tensors.
+
+    A function may reach its network in many ways: directly, through a decorator, a partial, a
+    helper or an object. In all of these Python runs a method of each module, and `sys.setprofile`
+    reports every function that Python runs, as notebook 01 explains.
+
+    Of the modules of which a method was run, and of their parts, `conditions` then says what must
+    stay as it is, and `places[id(tensor)]` where they keep a tensor: (name, dict, key) for each.
+    """
+
+    def __init__(self):
+        self.conditions: list[GuardCondition] = []
+        self.places: dict[int, list[tuple[str, dict, str]]] = {}
+        self._used = {}  # modules, as a set in order
+
+    def __enter__(self):
+        self._before = sys.getprofile()
+        sys.setprofile(self._on_call)
+        return self
+
+    def __exit__(self, *error):
+        # a profiler written in C cannot be set from Python; it stays off
+        sys.setprofile(self._before if callable(self._before) else None)
+        parts = {}  # module -> its name within the outermost one
+        for used in filter(is_module, self._used):
+            for name, part in used.named_modules():  # the function may read their attributes
+                parts.setdefault(part, name)
+        for part, name in parts.items():
+            if is_module(part):
+                self.conditions += conditions(part, name)
+                for place in (part._parameters, part._buffers, vars(part)):
+                    for key, value in place.items():
+                        if issubclass(type(value), Tensor):
+                            found = self.places.setdefault(id(value), [])
+                            found.append((f"{name}.{key}".lstrip("."), place, key))
+
+    def _on_call(self, frame, event, argument):
+        code = frame.f_code
+        if event == "call" and code.co_argcount:
+            owner = frame.f_locals.get(code.co_varnames[0])
+            if issubclass(type(owner), nn.Module):
+                self._used[owner] = True
+
+
+def is_module(module):
+    """False before `Module.__init__` has run, and for TorchScript modules: no dicts for parts."""
+    return isinstance(vars(module).get("_modules"), dict)
+
+
+def conditions(module, name):
+    """What must stay as it is now in a module, beside its tensors."""
+    name, kind = name or type(module).__name__, type(module)
+    is_torchs = kind.__module__.startswith("torch.nn.modules.")
+    what, parts = "layers", module._modules
+    if isinstance(module, (nn.ParameterList, nn.ParameterDict)):  # which may get more
+        what, parts = "parameters", module._parameters
+    # torch's own layers have no layers in them, and its containers may get some
+    if parts or not is_torchs or kind.__module__.endswith(".container"):
+        text = f"{name}: has the {what} {', '.join(parts) or 'none'}"
+        yield GuardCondition(text, parts, None, tuple(parts.values()))
+    for place in (module._parameters, module._buffers):
+        for key in [key for key, value in place.items() if value is None]:
+            yield GuardCondition(f"{name}: has no {key}", place, key)
+    # most of torch's own layers compute the same in training
+    code = getattr(kind.forward, "__code__", None)
+    if "training" in vars(module) and not (is_torchs and code and "training" not in code.co_names):
+        text = f"{name}: training is {module.training}"
+        yield GuardCondition(text, vars(module), "training", module.training)
+
+
+def all_conditions(tracker, compiled):
+    """What must stay as it is: where the parameters lie, and what the tracker has seen."""
+    for node, tensor in zip(compiled.graph.parameters, compiled.parameters, strict=True):
+        # if two sizes are equal, it can be transposed, and keep its shape
+        address, in_order = tensor.data_ptr(), len(set(tensor.shape)) < tensor.dim()
+        for name, place, key in tracker.places[id(node.value)]:
+            text = f"{name}: lies at {address:#x}" + ", in order" * in_order
+            yield GuardCondition(text, place, key, None, address, in_order)
+    yield from tracker.conditions
+
+
+# What guard.c is told -----------------------------------------------------------------------
+
+# Functions of Python's C interface, objects, names of attributes.
+FUNCTIONS = re.findall(r"\(\*(Py\w+)\)", GUARD_SOURCE)
 OBJECTS = {"True": True, "False": False, "Exception": Exception, "Tensor": Tensor}
 OBJECTS |= {"float32": torch.float32}
 OBJECTS |= {name: name for name in ("shape", "dtype", "is_cpu", "requires_grad")}
 OBJECTS |= {"data_ptr": Tensor.data_ptr, "is_contiguous": Tensor.is_contiguous}
 OBJECTS |= {"empty_like": torch.empty_like, "is_grad_enabled": torch.is_grad_enabled}
-
-MAX_BATCHES = 1000  # sizes that a guard remembers; after that many the table is emptied
 
 
 def fields(kind, names):
@@ -44,7 +141,7 @@ def fields(kind, names):
 
 
 class PythonStruct(ctypes.Structure):
-    _fields_ = fields(c_void_p, " ".join([FUNCTIONS, *OBJECTS]))
+    _fields_ = fields(c_void_p, " ".join([*FUNCTIONS, *OBJECTS]))
 
 
 class ConditionStruct(ctypes.Structure):
@@ -66,46 +163,65 @@ def struct_of(condition):
     return ConditionStruct(id(dict), None if key is None else id(key), is_here, address, in_order)
 
 
+@cache
+def guard_library():
+    """guard.c, compiled, with its `python` filled in."""
+    library = load_library(GUARD_SOURCE)
+    python = PythonStruct.in_dll(library, "python")
+    for name in FUNCTIONS:
+        setattr(python, name, ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p).value)
+    for name, value in OBJECTS.items():
+        setattr(python, name, id(value))
+    return library
+
+
+# Makes a function for Python from a `struct method` of guard.c, and from the object that it gets
+# as its `self`.
+new_function = ctypes.PYFUNCTYPE(py_object, c_void_p, py_object, c_void_p)(
+    ("PyCFunction_NewEx", ctypes.pythonapi)
+)
+
+
 class Guarded:
     """A compiled graph with a guard in front of it.
 
-    The guard asks whether the network's parameters are at the recorded addresses and its layers
+    The guard checks whether the network's parameters are at the recorded addresses and its layers
     are the recorded ones; whether the program can read each input; and, where torch keeps notes for
     gradients, whether a parameter requires one. If not, `recompile` gets the call. `call` is the
-    guarded program, `holds` asks about the network alone, and `text` lists all questions but the
+    guarded program, `holds` checks the network alone, and `text` lists all conditions but the
     one about gradients.
 
-    Some changes it does not notice, because to ask for them would take too long at each call:
+    Some changes it does not notice, because to check them would take too long at each call:
     a parameter that was made another view of its own memory (except for a transposed square
     matrix), an input in order that is stored with the other sign (torch._neg_view), a module with
     other dicts to keep its parts in, and what else Python would now decide in another way. After
     share_memory(), freed memory may be used by another parameter, and the guard cannot tell.
     """
 
-    def __init__(self, witness: Witness, compiled: Any, recompile: Callable):
-        """`compiled` is a CompiledGraph, and `witness` has watched its recording."""
+    def __init__(self, tracker: ModuleTracker, compiled: Any, recompile: Callable):
+        """`compiled` is a CompiledGraph, and `tracker` has watched its recording."""
         self.compiled = compiled
         # first input's shape -> second's -> ... -> n, and for each result a tensor of its shape
-        self.by_shape = {}
+        self.by_shape, self.expected = {}, 0
         graph = compiled.graph
-        self.conditions = asked = list(all_conditions(witness, compiled))
+        self.conditions = list(all_conditions(tracker, compiled))
         inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]
-        self.text = "\n".join([*inputs, *[condition.text for condition in asked]])
+        self.text = "\n".join([*inputs, *[condition.text for condition in self.conditions]])
         as_returned = compiled.as_returned if graph.container else None
-        rows = (ConditionStruct * len(asked))(*map(struct_of, asked))
+        rows = (ConditionStruct * len(self.conditions))(*map(struct_of, self.conditions))
         guard = GuardStruct(
             call_forward=ctypes.cast(compiled.call_forward, c_void_p).value,
             parameters=addressof(compiled.table),
             input_count=len(graph.inputs),
             result_count=len(graph.results),
-            condition_count=len(asked),
+            condition_count=len(self.conditions),
             conditions=addressof(rows),
             by_shape=id(self.by_shape),
             as_returned=id(as_returned) if as_returned else None,
             recompile=id(recompile),
         )
         # C keeps addresses: what lies there must live as long as the two functions
-        alive = (addressof(guard), guard, rows, asked, compiled)
+        alive = (addressof(guard), guard, rows, self.conditions, compiled)
         alive += (self.by_shape, as_returned, recompile)
         library = guard_library()
         self.call, self.holds = (
@@ -123,49 +239,11 @@ class Guarded:
         n = self.compiled.batch(shapes)
         # one number in memory is enough: only shape and type are asked for
         number = torch.zeros((), dtype=torch.float32, device="cpu")
-        *others, last = shapes
+        if self.expected >= MAX_BATCHES:
+            self.by_shape.clear()
+            self.expected = 0
+        self.expected += 1
         found = self.by_shape
-        for shape in others:
-            forget_if_full(found)
+        for shape in shapes[:-1]:
             found = found.setdefault(shape, {})
-        forget_if_full(found)
-        found[last] = (n, *[number.expand(shape) for shape in self.compiled.result_shapes(n)])
-
-
-def forget_if_full(sizes):
-    if len(sizes) >= MAX_BATCHES:
-        sizes.clear()
-
-
-def all_conditions(witness, compiled):
-    """What must stay as it is: where the parameters lie, and what the witness has seen."""
-    for node, tensor in zip(compiled.graph.parameters, compiled.parameters, strict=True):
-        address, in_order = tensor.data_ptr(), transpose_has_same_shape(tensor)
-        for name, place, key in witness.places[id(node.value)]:
-            text = f"{name}: lies at {address:#x}" + ", in order" * in_order
-            yield Condition(text, place, key, None, address, in_order)
-    yield from witness.conditions
-
-
-def transpose_has_same_shape(tensor):
-    """Whether two of its sizes are equal: then it can be transposed, and keep its shape."""
-    return len(set(tensor.shape)) < tensor.dim()
-
-
-@cache
-def guard_library():
-    """guard.c, compiled, with its `python` filled in."""
-    library = load_library(GUARD_SOURCE)
-    python = PythonStruct.in_dll(library, "python")
-    for name in FUNCTIONS.split():
-        setattr(python, name, ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p).value)
-    for name, value in OBJECTS.items():
-        setattr(python, name, id(value))
-    return library
-
-
-# Makes a function for Python from a `struct method` of guard.c, and from the object that it gets
-# as its `self`.
-new_function = ctypes.PYFUNCTYPE(py_object, c_void_p, py_object, c_void_p)(
-    ("PyCFunction_NewEx", ctypes.pythonapi)
-)
+        found[shapes[-1]] = (n, *[number.expand(one) for one in self.compiled.result_shapes(n)])

@@ -4,6 +4,7 @@
     >>> add.function(1, 2), fill(add.c, ["x", "y"]), add.shape(("n", 3), (3,))
     (3, 'x + y', ('n', 3))
 
+LAYERS, at the end, are recorded as several operations, or have options.
 Explained in notebook 12. torch._inductor calls such entries lowerings, JAX calls them primitives
 with their rules.
 """
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from .torch_or_none import torch
+from . import torch
 
 functional = torch.nn.functional
 BATCH = "n"  # the first size of a shape, where it may differ from call to call
@@ -87,7 +88,6 @@ class Operation:
     operands: tuple[str, ...] = ("input",)  # what torch calls them
     optional: int = 0  # how many of the last operands may be missing
     shape: Callable = broadcast  # from the shapes of the tensors; ValueError where they do not fit
-    sign: str = ""  # of an operation that is written with a sign
     # {0} is the address of the first operand, {n} rows of {k} numbers; {1} and so on are numbers,
     # or addresses of operands that each row needs as a whole; {out} is the address of the result,
     # {n} rows of {m} numbers. `c` gets the operands left over. Filled for a linear layer and for
@@ -97,6 +97,11 @@ class Operation:
     @property
     def is_elementwise(self) -> bool:
         return not self.rows
+
+    @property
+    def sign(self) -> str:
+        """`+`, `-`, `*` or `/`, of an operation that is written with a sign; or ''."""
+        return "" if "(" in self.python else self.python.replace("{}", "").strip()
 
     @property
     def read_by_rows(self) -> int:
@@ -111,7 +116,7 @@ class Operation:
 def infix(function, sign):
     """An operation that Python and C write alike, with its sign between two operands."""
     template = f"{{}} {sign} {{}}"
-    return Operation(function, template, template, operands=("input", "other"), sign=sign)
+    return Operation(function, template, template, operands=("input", "other"))
 
 
 def by_rows(function, operands):
@@ -130,7 +135,7 @@ OPERATIONS = {
     "sub": infix(operator.sub, "-"),
     "mul": infix(operator.mul, "*"),
     "div": infix(operator.truediv, "/"),
-    "neg": Operation(operator.neg, "-{}", "-{}", sign="-"),
+    "neg": Operation(operator.neg, "-{}", "-{}"),
     "exp": Operation(torch.exp, "exp({})", "expf({})"),
     "relu": Operation(torch.relu, "relu({})", "relu({})"),
     "tanh": Operation(torch.tanh, "tanh({})", "tanhf({})"),
@@ -171,3 +176,72 @@ def fill(template, values):
     """
     *parts, end = template.split("{}")
     return "".join(part + value for part, value in zip(parts, values, strict=False)) + end
+
+
+# Layers that are recorded as several operations, or that have options ------------------------
+#
+# Each function has the parameters of torch's own. It gets symbols and tensors, and the recorder.
+# Inductor calls such rules decompositions.
+
+
+def record_gelu(recorder, input, approximate="none"):
+    """torch.nn.functional.gelu: exactly, or by a tanh."""
+    if approximate not in ("none", "tanh"):
+        recorder.refuse("unsupported", f"gelu with approximate={approximate!r}")
+    return recorder.compute("gelu" if approximate == "none" else "gelu_tanh", input)
+
+
+def record_softmax(recorder, input, dim=None, _stacklevel=None, dtype=None):
+    """torch.softmax, over the last axis."""
+    last = len(recorder.node_of(input).shape or ()) - 1
+    if dtype or isinstance(_stacklevel, torch.dtype):  # torch.softmax has the type in this place
+        recorder.refuse("unsupported", "softmax with a dtype")
+    if dim is None or dim not in (-1, last):
+        recorder.refuse("unsupported", f"softmax over dim={dim}")
+    return recorder.compute("softmax", input)
+
+
+def record_layer_norm(
+    recorder, input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True
+):
+    """torch.nn.functional.layer_norm, over the last axis."""
+    normalized = recorder.compute("layer_norm", input, eps, over=normalized_shape)
+    return scaled(recorder, normalized, weight, bias)
+
+
+def record_rms_norm(recorder, input, normalized_shape, weight=None, eps=None):
+    """torch.nn.functional.rms_norm, over the last axis."""
+    eps = torch.finfo(recorder.node_of(input).dtype).eps if eps is None else eps
+    normalized = recorder.compute("rms_norm", input, eps, over=normalized_shape)
+    return scaled(recorder, normalized, weight, None)
+
+
+def record_dropout(recorder, input, p=0.5, training=True, inplace=False):
+    """torch.nn.functional.dropout, which does nothing outside of training."""
+    if training and p > 0:
+        recorder.refuse("unsupported", "dropout in training (call .eval() on the network first)")
+    return input
+
+
+def record_batch_norm(
+    recorder, input, mean, variance, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
+):
+    """torch.nn.functional.batch_norm of rows, by the mean and the variance that were kept."""
+    if training:
+        recorder.refuse("unsupported", "batch_norm in training (call .eval() on the network first)")
+    if len(recorder.node_of(input).shape) != 2:
+        recorder.refuse("unsupported", "batch_norm of other than rows")
+    spread = recorder.compute("rsqrt", recorder.compute("add", variance, eps))
+    centered = recorder.compute("sub", input, mean)
+    return scaled(recorder, recorder.compute("mul", centered, spread), weight, bias)
+
+
+def scaled(recorder, value, weight, bias):
+    """A value times a weight, if there is one, plus a bias, if there is one."""
+    value = value if weight is None else recorder.compute("mul", value, weight)
+    return value if bias is None else recorder.compute("add", value, bias)
+
+
+LAYERS = [record_gelu, record_softmax, record_layer_norm, record_rms_norm, record_batch_norm]
+LAYERS = {one.__name__.removeprefix("record_"): one for one in [*LAYERS, record_dropout]}
+"""What torch calls it -> the function that records it."""

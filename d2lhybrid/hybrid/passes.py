@@ -45,7 +45,10 @@ def fold_constants(graph):
 
 
 def share_common(graph):
-    """Compute only once what is computed twice from the same values."""
+    """Compute only once what is computed twice from the same values.
+
+    Compilers call it common subexpression elimination, CSE.
+    """
     known = {}  # what a node does -> the first node that does it
 
     def share(node, was):
@@ -57,7 +60,10 @@ def share_common(graph):
 
 
 def drop_unused(graph):
-    """Remove what no output needs, from the last node to the first."""
+    """Remove what no output needs, from the last node to the first.
+
+    Compilers call it dead code elimination, DCE.
+    """
     needed = set(graph.outputs)
     for node in reversed(graph.nodes):
         if node in needed:
@@ -90,7 +96,11 @@ def fuse(graph):
 
 
 def plan_memory(graph):
-    """Give each stored value a slot. A value that was read for the last time frees its own."""
+    """Give each stored value a slot, a buffer that values share one after the other.
+
+    A value that was read for the last time frees its slot. Register allocation, in compilers for
+    processors, is the same problem.
+    """
     last_kernel, slots, free = {}, {}, []
     for kernel in graph.kernels:
         last_kernel |= {source: kernel for node in kernel for source in node.inputs}

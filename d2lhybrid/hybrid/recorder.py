@@ -8,45 +8,28 @@
         return v3
 
 Read `trace` first, then `Recorder`, which keeps what is computed, and `Symbol`, which stands for a
-value. The refusals at the end may be skipped.
+value. What is refused, and why, stands in the table REFUSED.
 Explained in notebook 04; torch.fx calls these `Proxy` and `Tracer`, JAX calls them tracers.
 """
 
-import copy
 import inspect
 import linecache
 import os
 import sys
 from collections.abc import Callable
-from contextvars import ContextVar
 from numbers import Real
 from pathlib import Path
 
+from . import torch
 from .graph import Graph, Node, plain_number
-from .layers import LAYERS
-from .operations import BATCH, OPERATIONS, UnsupportedOperation
-from .torch_or_none import torch
+from .operations import BATCH, LAYERS, OPERATIONS, UnsupportedOperation
 
 # Files whose lines are not the user's program.
 NOT_THE_USERS = tuple(str(Path(file).parent) + os.sep for file in (__file__, torch.__file__))
-NOT_THE_USERS += (copy.__file__,)
-
-RECORDER = ContextVar("recorder", default=None)  # the one that is recording now
 
 
 class RecordingError(RuntimeError):
     """The program asks for something that a recording cannot hold."""
-
-
-def noted_error(kind, text):
-    """An error to raise. The recorder notes the first one, in case the program catches it.
-
-    Here `..._error` returns an error, and `refuse_change`, a verb, raises one.
-    """
-    error, recorder = kind(text), RECORDER.get()
-    if recorder and not recorder.first_error:
-        recorder.first_error = error
-    return error
 
 
 def trace(function: Callable, *examples: torch.Tensor | Real) -> Graph:
@@ -82,8 +65,7 @@ def record_nodes(function, inputs):
     # not isinstance: that asks a symbol for its __class__, which is refused
     container = type(result) if issubclass(type(result), (tuple, list, dict)) else None
     if container not in (None, tuple, list) or (container and not result):
-        what = f"a {container.__name__} of {len(result)}"
-        raise RecordingError(f"the program returns {what}; return a value, or use a tuple")
+        raise RecordingError("the program returns a dict, or nothing; return a value or a tuple")
     outputs = tuple(map(recorder.node_of, result if container else [result]))
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "program"  # a lambda is called <lambda>
@@ -130,7 +112,7 @@ SYNONYMS = {"truediv": "div", "divide": "div", "true_divide": "div", "multiply":
 SYNONYMS |= {"subtract": "sub", "negative": "neg"}
 REVERSED = {"radd": "add", "rsub": "sub", "rmul": "mul", "rtruediv": "div"}
 # Arguments that come after the operands.
-OPTIONS = {"relu": ["inplace"], "silu": ["inplace"], "dropout": ["p", "training", "inplace"]}
+OPTIONS = {"relu": ["inplace"], "silu": ["inplace"]}
 # Arguments with the values that change nothing.
 WITHOUT_EFFECT = {"alpha": 1, "rounding_mode": None, "out": None, "inplace": False, "bias": None}
 # Functions that look at a tensor's values. The recording would keep the answer as it is now.
@@ -141,10 +123,25 @@ READS_VALUES |= {"is_nonzero", "equal", "allclose"}
 KNOWN = {
     vars(home)[spelling]
     for home in (torch, torch._C.TensorBase, torch.Tensor, torch.nn.functional)
-    for name in (*OPERATIONS, *SYNONYMS, *REVERSED, *LAYERS, "dropout")
+    for name in (*OPERATIONS, *SYNONYMS, *REVERSED, *LAYERS)
     for spelling in (name, f"__{name}__")
     if spelling in vars(home)
 } - {torch.batch_norm}  # its parameters have another order
+
+
+# Why something is refused -> what the error says: {line} is the user's line, {} what was asked.
+REFUSED = {
+    "asks": "{line} asks a symbol {}; it has no value yet, so {} outside of the recording",
+    "changes": "{line} changes a tensor in place ({}), which a recording cannot hold; make a new "
+    "one instead",
+    "reads values": "{line} looks at the values of a tensor ({}), and the recording would keep "
+    "them as they are now; compute with the tensor itself",
+    "computed": "a tensor was computed from other tensors alone, in {line}; it would be kept as it "
+    "is now. Compute it from the inputs, or hold it in a parameter",
+    "other types": "{line} computes with a {}; use numbers and tensors",
+    "another recording": "{line} uses a symbol of another recording",
+    "unsupported": "{} in {line} is not supported; supported are {operations}",
+}
 
 
 class Recorder(torch.overrides.TorchFunctionMode):
@@ -161,32 +158,20 @@ class Recorder(torch.overrides.TorchFunctionMode):
         self.made = {}  # id -> tensor, for those that were computed during the recording
         self.first_error = None  # of the recording; the program may have caught it
 
-    def __enter__(self):
-        self.token = RECORDER.set(self)
-        return super().__enter__()
-
-    def __exit__(self, *error):
-        super().__exit__(*error)
-        RECORDER.reset(self.token)
-
     def __torch_function__(self, function, types, args=(), kwargs=None):
         name, kwargs = function.__name__, kwargs or {}
-        refuse_change(name)
-        operands = [*args, *kwargs.values()]
-        if any(isinstance(operand, Symbol) for operand in operands):
+        self.refuse_if_in_place(name)
+        if any(issubclass(kind, Symbol) for kind in types):
             if function not in KNOWN:
-                raise unsupported_error(f"{function}" if name.strip("_") in OPERATIONS else name)
+                self.refuse("unsupported", name)
             return self.add_call(name, args, kwargs)
         if name in READS_VALUES:
-            raise recording_error(
-                f"looks at the values of a tensor ({name}), and the recording would keep them as "
-                "they are now; compute with the tensor itself"
-            )
+            self.refuse("reads values", name)
         if kwargs.get("out") is not None:
-            raise change_error("out=")
-        result = function(*args, **kwargs)
+            self.refuse("changes", "out=")
+        result, operands = function(*args, **kwargs), [*args, *kwargs.values()]
         for made in result if isinstance(result, (tuple, list)) else [result]:
-            if isinstance(made, torch.Tensor) and not any(made is operand for operand in operands):
+            if isinstance(made, torch.Tensor) and not any(made is x for x in operands):
                 self.made[id(made)] = made
         return result
 
@@ -200,82 +185,84 @@ class Recorder(torch.overrides.TorchFunctionMode):
             op, order = REVERSED[op], -1
         op = SYNONYMS.get(op, op)
         if op in LAYERS:
-            if kwargs.pop("inplace", False):
-                raise change_error(f"{op}_")
-            try:
-                return LAYERS[op](self, *args, **kwargs)
-            except UnsupportedOperation as error:
-                raise unsupported_error(str(error)) from None
-        operands = OPERATIONS[op].operands if op in OPERATIONS else ("input",)
-        names = [*operands, *OPTIONS.get(op, [])]
+            return LAYERS[op](self, *args, **kwargs)
+        if op not in OPERATIONS:
+            self.refuse("unsupported", op)
+        operation = OPERATIONS[op]
+        names = [*operation.operands, *OPTIONS.get(op, [])]
         given = dict(zip(names, args, strict=False)) | kwargs
         for key, value in WITHOUT_EFFECT.items():
             if key in given and given[key] is value:  # not ==: a tensor compares its elements
                 del given[key]
         if "inplace" in given:
-            raise change_error(f"{op}_")
-        if op == "dropout":
-            if given.get("training", True) and given.get("p", 0.5) > 0:
-                advice = "; call .eval() on the network first"
-                raise unsupported_error("dropout in training", advice)
-            return given["input"]
-        if op not in OPERATIONS:
-            raise unsupported_error(op)
-        values = [given.pop(name) for name in operands if name in given]
-        missing = len(operands) - len(values)
-        if given or len(args) > len(names) or missing > OPERATIONS[op].optional:
-            raise unsupported_error(f"{op} with {', '.join(given) or f'{len(args)} argument(s)'}")
+            self.refuse("changes", f"{op}_")
+        values = [given.pop(name) for name in operation.operands if name in given]
+        missing = len(operation.operands) - len(values)
+        if given or len(args) > len(names) or missing > operation.optional:
+            self.refuse(
+                "unsupported", f"{op} with {', '.join(given) or f'{len(args)} argument(s)'}"
+            )
         return self.add(op, tuple(map(self.node_of, values[::order])))
 
     def compute(self, op, *values, over=None):
         """Add a node, from values of any kind; `over` must be the size of the last axis alone."""
         inputs = tuple(map(self.node_of, values))
         if over is not None and tuple(over) != inputs[0].shape[-1:]:
-            raise UnsupportedOperation(f"{op} over several axes")
+            self.refuse("unsupported", f"{op} over several axes")
         return self.add(op, inputs)
 
     def add(self, op, inputs):
         """Add a node, whose operation OPERATIONS has. Returns the symbol of its result."""
-        where = users_line()
         shapes = [node.shape for node in inputs if node.shape is not None]
         types = {node.dtype for node in inputs if node.shape is not None}
         if len(types) > 1:
-            raise unsupported_error(f"{op} of {' and '.join(sorted(map(str, types)))}")
+            self.refuse("unsupported", f"{op} of {' and '.join(sorted(map(str, types)))}")
         try:
             shape = OPERATIONS[op].shape(*shapes)
         except (TypeError, ValueError) as error:
             what = ", ".join(node.type or "a number" for node in inputs)
-            raise ValueError(f"{op}({what}): {error}; in {where}") from None
+            raise ValueError(f"{op}({what}): {error}; in {users_line()}") from None
         dtype = types.pop() if types else None
-        self.nodes.append(Node(op, inputs, shape=shape, dtype=dtype, where=where))
+        self.nodes.append(Node(op, inputs, shape=shape, dtype=dtype))
         return Symbol(self.nodes[-1], self)
 
     def node_of(self, value):
         """The node of an operand: a symbol has one, for a number or a tensor one is added."""
         if isinstance(value, Symbol):
             if value.recorder is not self:
-                raise recording_error("uses a symbol of another recording")
+                self.refuse("another recording")
             if value.node.op == "batch":
-                raise unsupported_error("the batch size as a number")
+                self.refuse("unsupported", "the batch size as a number")
             return value.node
         if isinstance(value, Real):
             self.nodes.append(Node("constant", value=plain_number(value)))
             return self.nodes[-1]
         if not isinstance(value, torch.Tensor):
-            kind = type(value).__name__
-            raise recording_error(f"computes with a {kind}; use numbers and tensors")
+            self.refuse("other types", type(value).__name__)
         if id(value) in self.made or value.grad_fn is not None:
-            raise noted_error(
-                RecordingError,
-                f"a tensor was computed from other tensors alone, in {users_line()}; it would be "
-                "kept as it is now. Compute it from the inputs, or hold it in a parameter",
-            )
+            self.refuse("computed")
         if id(value) not in self.parameters:
             name = self.name_of.get(id(value), "")
             node = Node("parameter", (), value, name, tuple(value.shape), value.dtype)
             self.parameters[id(value)] = node
             self.nodes.append(node)
         return self.parameters[id(value)]
+
+    def refuse(self, reason, *what):
+        """Raise RecordingError, or UnsupportedOperation; REFUSED has the reasons.
+
+        The first error is kept, in case the program catches it.
+        """
+        kind = UnsupportedOperation if reason == "unsupported" else RecordingError
+        names = {"line": users_line(), "operations": ", ".join(OPERATIONS)}
+        error = kind(REFUSED[reason].format(*what, **names))
+        self.first_error = self.first_error or error
+        raise error from None
+
+    def refuse_if_in_place(self, name):
+        """RecordingError where a method's name says that it changes a tensor."""
+        if name in IN_PLACE or (name.endswith("_") and not name.endswith("__")):
+            self.refuse("changes", name)
 
 
 # Symbols, and the names of their methods ----------------------------------------------------
@@ -286,18 +273,14 @@ UNARY = ["neg", "pos", "abs", "invert", "round"]
 COMPARISONS = [f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge")]
 IN_PLACE = {f"__i{name}__" for name in BINARY} | {"__setitem__", "__delitem__", "__set__"}
 RECORDED = {f"__{name}__" for name in [*BINARY, *[f"r{op}" for op in BINARY], *UNARY, "getitem"]}
-COPIES = ["__copy__", "__deepcopy__", "__reduce_ex__"]
-NO_VALUE = "it has no value yet, so {} outside of the recording"
-QUESTIONS = {
-    ("whether it is true", NO_VALUE.format("decide")): ["__bool__"],
-    ("for a comparison", NO_VALUE.format("compare")): COMPARISONS,
-    ("for its number", NO_VALUE.format("look at it")): NUMBER,
-    ("for its length or its items", "compute with it as a whole"): ["__len__", "__iter__"],
-    ("what it contains", NO_VALUE.format("look at it")): ["__contains__"],
-    ("to become a NumPy array", NO_VALUE.format("convert it")): ["__array__", "numpy"],
-    ("whether a set or a dict holds it", NO_VALUE.format("look it up")): ["_asked_to_hash"],
-    ("for a copy", "use it as it is, nothing changes it"): COPIES,
-}
+# What Python asks that only a value can answer: the question, what to do instead, the methods.
+QUESTIONS = [
+    ("whether it is true", "decide", ["__bool__"]),
+    ("for a comparison", "compare", COMPARISONS),
+    ("for its number", "look at it", NUMBER),
+    ("for its length or its items", "look at it", ["__len__", "__iter__", "__contains__"]),
+    ("to become a NumPy array", "convert it", ["__array__", "numpy"]),
+]
 
 
 def recording(name):
@@ -306,25 +289,21 @@ def recording(name):
     def method(self, *others):
         if self.node.shape is None and name in IN_PLACE:
             return NotImplemented  # a number cannot change; Python then takes `a = a + b`
-        refuse_change(name)
+        self.recorder.refuse_if_in_place(name)
         return self.recorder.add_call(name, (self, *others), {})
 
     return method
 
 
-def refusing(question, advice):
+def refusing(question, verb):
     """The method that refuses a question which only a value can answer."""
-
-    def method(self, *others, **options):
-        raise recording_error(f"asks a symbol {question}; {advice}")
-
-    return method
+    return lambda self, *others, **options: self.recorder.refuse("asks", question, verb)
 
 
 class Symbol:
     """Stands for a value that is not there yet. Computing with it adds to the recording.
 
-    The methods of RECORDED, IN_PLACE and QUESTIONS, such as `_asked_to_hash`, are added below.
+    The methods of RECORDED, IN_PLACE and QUESTIONS are added below.
     """
 
     # as torch.Tensor has it: NumPy's numbers then leave `number + symbol` to the symbol
@@ -335,7 +314,7 @@ class Symbol:
 
     def __setattr__(self, name, value):
         if name not in ("node", "recorder"):
-            raise change_error("__set__")  # such as `x.data = y`
+            self.recorder.refuse("changes", "__set__")  # such as `x.data = y`
         object.__setattr__(self, name, value)
 
     def __repr__(self):
@@ -343,15 +322,15 @@ class Symbol:
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
-        raise unsupported_error(function.__name__)  # the recorder did not find the symbol in it
+        return NotImplemented  # a recorder, which torch asks first, knows what to do
 
     def __getattr__(self, name):
         """A method of tensors, such as `x.relu()`."""
         if name.startswith("__") or self.node.shape is None:
             raise AttributeError(f"{self!r} has no attribute {name!r}")
-        refuse_change(name)
+        self.recorder.refuse_if_in_place(name)
         if SYNONYMS.get(name, name) not in {*OPERATIONS, *LAYERS}:
-            raise unsupported_error(name)
+            self.recorder.refuse("unsupported", name)
         return lambda *args, **kwargs: self.recorder.add_call(name, (self, *args), kwargs)
 
     @property
@@ -373,60 +352,29 @@ class Symbol:
     @property
     def __class__(self):
         """`isinstance` looks here. If this were Tensor, torch's C code would read it as one."""
-        raise recording_error(
-            "asks a symbol of what type it is; it has a type of its own, so decide outside of the "
-            "recording"
-        )
+        self.recorder.refuse("asks", "of what type it is", "decide")
 
     def __hash__(self):
         """As torch's tensors, a symbol for a tensor is hashed by identity; a number is refused."""
-        return object.__hash__(self) if self.node.shape is not None else self._asked_to_hash()
+        if self.node.shape is None:
+            self.recorder.refuse("asks", "whether a set or a dict holds it", "look it up")
+        return object.__hash__(self)
 
 
 for name in RECORDED | IN_PLACE - {"__set__"}:
     setattr(Symbol, name, recording(name))
-for question, names in QUESTIONS.items():
+for question, verb, names in QUESTIONS:
     for name in names:
-        setattr(Symbol, name, refusing(*question))
-
-
-# Refusals -----------------------------------------------------------------------------------
-
-
-def recording_error(what):
-    return noted_error(RecordingError, f"{users_line()} {what}")
-
-
-def refuse_change(name):
-    """RecordingError where a method's name says that it changes a tensor."""
-    if name in IN_PLACE or (name.endswith("_") and not name.endswith("__")):
-        raise change_error(name)
-
-
-def change_error(how):
-    return recording_error(
-        f"changes a tensor in place ({how}), which a recording cannot hold; make a new one instead"
-    )
-
-
-def unsupported_error(name, advice=""):
-    return noted_error(
-        UnsupportedOperation,
-        f"{name} in {users_line()} is not supported{advice}; supported are {', '.join(OPERATIONS)}",
-    )
+        setattr(Symbol, name, refusing(question, verb))
 
 
 def users_line():
     """The line of the user's program that runs now: "line 3 of forward, `if x > 0:`"."""
-    frame, layer = sys._getframe(1), ""
+    frame = sys._getframe(1)
     while frame.f_back and frame.f_code.co_filename.startswith(NOT_THE_USERS):
-        module = frame.f_locals.get("self")
-        is_module = issubclass(type(module), torch.nn.Module)
-        if not layer and is_module and not [*module.children()]:
-            layer = f"{module!r}, called in "
         frame = frame.f_back
     code, place = frame.f_code, f"line {frame.f_lineno}"
     if not code.co_name.startswith(("<module", "<cell")):
         place += f" of {code.co_name}"
     text = linecache.getline(code.co_filename, frame.f_lineno, frame.f_globals).strip()
-    return f"{layer}{place}, `{text}`" if text else layer + place
+    return f"{place}, `{text}`" if text else place

@@ -24,7 +24,7 @@ ptrdiff_t hop(const int *next, ptrdiff_t at, ptrdiff_t hops)
 def in_c(
     source: str, name: str, addresses: int, numbers: int, result: type | None = None
 ) -> Callable | None:
-    """A function in C that takes addresses first and then whole numbers; None without compiler."""
+    """A function in C that takes addresses first and then integers; None without a C compiler."""
     try:
         library = load_library("#include <stddef.h>\n" + source)
     except CompilerNotFound:
@@ -83,9 +83,14 @@ def in_one_circle(places: int) -> np.ndarray:
     return next_place
 
 
-def nanoseconds_a_hop(size: int, hops: int = 300_000) -> float:
-    """How long a hop takes in a piece of memory of so many bytes, a product of 64, 2s and 3s."""
+def nanoseconds_a_hop(size: int, hops: int = 300_000) -> float | None:
+    """How long a hop takes in a piece of memory of so many bytes, a product of 64, 2s and 3s.
+
+    None without a C compiler.
+    """
     hop, places = in_c(CHASE, "hop", 1, 2, c_ssize_t), size // 64
+    if hop is None:
+        return None
     table = np.zeros(16 * places, dtype=np.int32)
     table[::16] = 16 * in_one_circle(places)
     address = table.ctypes.data

@@ -10,7 +10,7 @@ from benchmark_helpers import Clock, fails
 from d2lhybrid import get_net, own_process, recipe
 from d2lhybrid.benchmark.comparison import TooFewLaunches
 from d2lhybrid.cross_framework import missing_frameworks, variants
-from d2lhybrid.machine.limits import TIMES
+from d2lhybrid.hybrid.limits import TIMES
 
 
 def test_last_variants_are_our_compiler_and_its_limits():

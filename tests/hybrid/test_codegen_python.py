@@ -10,7 +10,7 @@ from hybrid_helpers import bits, fancy_func
 from random_programs import as_list, number_function, tensor_program
 from torch import nn
 
-from d2lhybrid import get_net, run_program, trace
+from d2lhybrid import run_program, trace
 from d2lhybrid.hybrid.codegen import python_function, python_source
 from d2lhybrid.hybrid.passes import fuse, optimise
 from d2lhybrid.text.program import straight_line
@@ -32,28 +32,6 @@ def test_fancy_func_is_a_string_program():
     assert len(straight_line(text)) == 1
     assert run_program(f"{text}\nprint(fancy_func(1, 2, 3, 4))") == "10\n"
     assert python_function(graph)(1, 2, 3, 4) == 10
-
-
-def test_fancy_func_after_all_passes():
-    graph = trace(fancy_func, 1, 2, 3, 4)
-    texts = [python_source(optimise(g)) for g in (graph, graph.bind(a=1, b=2, c=3, d=4))]
-    assert texts[0] == "def fancy_func(a, b, c, d):\n    v3 = (a + b) + (c + d)\n    return v3"
-    assert texts[1] == "def fancy_func():\n    return 10"
-    for text, call in zip(texts, ("fancy_func(1, 2, 3, 4)", "fancy_func()"), strict=True):
-        assert run_program(f"{text}\nprint({call})") == "10\n"
-
-
-def test_the_courses_network_in_full():
-    net, x = get_net(), torch.randn(3, 512)
-    graph = optimise(trace(net, x))
-    assert python_source(graph) == (
-        "def Sequential(input):\n"
-        "    v2 = relu(linear(input, weight_0, bias_0))\n"
-        "    v4 = relu(linear(v2, weight_2, bias_2))\n"
-        "    v5 = linear(v4, weight_4, bias_4)\n"
-        "    return v5"
-    )
-    assert torch.equal(python_function(graph)(x), net(x))
 
 
 def result_or_error(function, values):
@@ -90,10 +68,7 @@ ALONE = [  # function of x and y, what is stored last
     (lambda x, y: (torch.exp(x) + 1) * 2, "(exp(x) + 1) * 2"),
     (lambda x, y: (F.relu(x) - y) / x, "(relu(x) - y) / x"),
     (lambda x, y: x - (y - x), "x - (y - x)"),
-    (lambda x, y: (x - y) - x, "x - y - x"),
     (lambda x, y: x / (y / x), "x / (y / x)"),
-    (lambda x, y: x * torch.tanh(x + y), "x * tanh(x + y)"),
-    (lambda x, y: -(x + y), "-(x + y)"),
     (lambda x, y: -(-x * y), "-(-x * y)"),
     (lambda x, y: x - -y, "x - -y"),
     (lambda x, y: x * -2, "x * -2"),

@@ -24,18 +24,3 @@ def test_many_threads_at_once(net):
     in_threads(8, work)
     assert not wrong
     assert fast.compilations == 1
-
-
-def test_new_shapes_in_many_threads(net):
-    fast, barrier, wrong = hybridize(net, torch.ones(1, 4)), threading.Barrier(3), []
-
-    def work(i):
-        for axes in (2, 3):
-            x = torch.full((*[1 + i % 2] * axes, 4), float(i))
-            barrier.wait(30)
-            with torch.no_grad():
-                if not torch.allclose(fast(x), net(x), atol=1e-5):
-                    wrong.append((i, axes))
-
-    in_threads(3, work)
-    assert not wrong

@@ -28,12 +28,6 @@ def test_binding_numbers():
     assert str(graph.bind()) == str(graph)
 
 
-def test_binding_everything_leaves_one_number():
-    graph = optimise(trace(fancy_func, 1, 2, 3, 4).bind(a=1, b=2, c=3, d=4))
-    assert str(graph) == "fancy_func():\n    return 10"
-    assert graph() == 10
-
-
 def test_a_bound_result():
     assert trace(lambda a, b: (a, b), 1, 2).bind(a=5)(6) == (5, 6)
 
@@ -72,12 +66,6 @@ def test_a_copy_has_a_name_of_its_own():
     graph = trace(function, torch.ones(4), torch.ones(4))
     assert list(graph.names.values()) == ["x", "x_copy", "v1"]
     assert list(graph.copies.values()) == ["x_copy_2", "x_copy_copy"]
-
-
-def test_a_number_that_is_returned_has_no_name_and_no_copy():
-    graph = trace(lambda a: (a, 3), 1)
-    assert list(graph.names.values()) == ["a"]
-    assert list(graph.copies.values()) == ["a_copy"]
 
 
 def test_each_stored_tensor_has_a_slot_of_its_own_until_memory_is_planned():

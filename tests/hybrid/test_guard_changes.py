@@ -31,27 +31,12 @@ from d2lhybrid.hybrid.recorder import RecordingError
 
 REPLACE_DATA = "net[0].weight.data = torch.randn(4, 4)"
 ASSIGN_STATE = "net.load_state_dict(make_net().state_dict(), assign=True)"
-CHANGES = [
-    REPLACE_DATA,
-    ASSIGN_STATE,
-    REPLACE_PARAMETER,
-    REPLACE_LAYER,
-    "net[0].bias.data = torch.randn(4)",
-    "net[0].weight, net[2].weight = net[2].weight, net[0].weight",
-    "net[0].weight.data, net[2].weight.data = net[2].weight.data, net[0].weight.data",
-    "torch.utils.swap_tensors(net[0].weight, nn.Parameter(torch.randn(4, 4)))",
-    "net[0].weight = net[2].weight",
-    "net[0].bias = None",
-    "net[2] = nn.Linear(4, 7)",
-    "net[1] = nn.Tanh()",
-    "net.append(nn.Sigmoid())",
-    "net.insert(1, nn.Linear(4, 4))",
-    "net.pop(0)",
-    "del net[1]",
-    "net[0], net[2] = net[2], net[0]",
-    "net.share_memory()",
-    "net.double().float()",
-]
+CHANGES = [REPLACE_DATA, ASSIGN_STATE, REPLACE_PARAMETER, REPLACE_LAYER]
+CHANGES += ["net[0].weight, net[2].weight = net[2].weight, net[0].weight"]
+CHANGES += ["net[0].weight.data, net[2].weight.data = net[2].weight.data, net[0].weight.data"]
+CHANGES += ["net[0].weight = net[2].weight", "net[0].bias = None", "net[2] = nn.Linear(4, 7)"]
+CHANGES += ["net[1] = nn.Tanh()", "net.append(nn.Sigmoid())", "del net[1]"]
+CHANGES += ["net[0], net[2] = net[2], net[0]", "net.share_memory()"]
 
 
 class Tensors(nn.Module):
@@ -80,19 +65,13 @@ class RunsItsParts(nn.Module):
         return x
 
 
-CHANGES_OF_TENSORS = [
-    "net.buffer = torch.randn(4)",
-    "net.none = torch.randn(4)",
-    "net.plain = torch.randn(4)",
-    "net.listed = nn.ParameterList([torch.randn(4)])",
-    "net.listed.append(torch.randn(4))",
-    "net.named['a'] = nn.Parameter(torch.randn(4))",
-    "net.named.update({'b': torch.ones(4)})",
-    "net.parts['a'] = nn.Linear(4, 4)",
-    "net.parts['a'].bias = nn.Parameter(torch.randn(4))",
-    "net.parts['empty'].append(nn.Tanh())",
-    "net.parts = nn.ModuleDict({'a': nn.Linear(4, 4), 'empty': nn.Tanh()})",
-]
+CHANGES_OF_TENSORS = ["net.buffer = torch.randn(4)", "net.none = torch.randn(4)"]
+CHANGES_OF_TENSORS += ["net.plain = torch.randn(4)", "net.listed.append(torch.randn(4))"]
+CHANGES_OF_TENSORS += ["net.named['a'] = nn.Parameter(torch.randn(4))"]
+CHANGES_OF_TENSORS += ["net.named.update({'b': torch.ones(4)})"]
+CHANGES_OF_TENSORS += ["net.parts['a'].bias = nn.Parameter(torch.randn(4))"]
+CHANGES_OF_TENSORS += ["net.parts['empty'].append(nn.Tanh())"]
+CHANGES_OF_TENSORS += ["net.parts = nn.ModuleDict({'a': nn.Linear(4, 4), 'empty': nn.Tanh()})"]
 
 
 def assert_still_agrees(fast, net, x):
@@ -134,46 +113,16 @@ class Keeper:
     def __init__(self, net):
         self.net = net
 
-    def __call__(self, x):
-        return self.net(x)
-
     def predict(self, x):
         return self.net[2](self.net[1](F.linear(x, self.net[0].weight, self.net[0].bias)))
-
-
-def undecorated(function):
-    def wrapper(*args):
-        return function(*args)
-
-    return wrapper
-
-
-def nested(net):
-    def inner(x):
-        return net(x)
-
-    return lambda x: inner(x) * 2
-
-
-def default_of(net):
-    def function(x, net=net):
-        return net(x)
-
-    return function
 
 
 WAYS = {
     "a function": lambda net: lambda x: net(x) * 2,
     "a bound method": lambda net: net.forward,
-    "no_grad around a function": lambda net: torch.no_grad()(lambda x: net(x)),
-    "no_grad around a method": lambda net: torch.no_grad()(net.forward),
-    "a decorator without a trace": undecorated,
+    "a decorator": lambda net: torch.no_grad()(net.forward),
     "a partial": lambda net: partial(lambda x, net: net(x), net=net),
-    "a partial of the network": partial,
-    "a default argument": default_of,
-    "a helper": nested,
-    "a list": lambda net: lambda x, nets=(net,): nets[0](x),
-    "an object": Keeper,
+    "a default argument": lambda net: lambda x, net=net: net(x),
     "an object's method": lambda net: Keeper(net).predict,
     "its parts": lambda net: lambda x, parts=[*net]: parts[2](parts[1](parts[0](x))),
 }
@@ -208,17 +157,6 @@ def test_weights_changed_in_place_are_seen(net, x):
     assert fast.compilations == 1
 
 
-def test_training_goes_on(net, x):
-    fast = hybridize(net.requires_grad_(), x)
-    optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
-    for _ in range(3):
-        optimiser.zero_grad()
-        net(x).square().sum().backward()
-        optimiser.step()
-        assert_agrees(fast, net, x)
-    assert fast.compilations == 1
-
-
 def test_a_parameter_that_requires_gradients_is_refused(net, x):
     fast = hybridize(net, x)
     for name, parameter in net.named_parameters():
@@ -248,42 +186,24 @@ def test_a_transposed_square_weight_is_not_taken_for_the_same(net, x):
     assert_agrees(fast, net, x)
 
 
-VIEWS = [
-    "net[2].weight.data, net[2].bias.data = net[2].weight.data[:2], net[2].bias.data[:2]",
-    "net[2].bias.data = net[2].bias.data[:1].expand(4)",
+CANNOT_BE_COMPILED = [
+    ("net.double()", UnsupportedOperation),
+    ("net.to('meta')", TypeError),
+    ("net.append(nn.ReLU(inplace=True))", RecordingError),
+    ("net.append(nn.Linear(3, 3))", ValueError),
+    ("nn.utils.parametrizations.weight_norm(net[0])", RecordingError),
+    ("del net[0], net[1].weight", AttributeError),
 ]
 
 
-@pytest.mark.parametrize("statement", VIEWS)
-def test_another_view_of_its_own_memory_is_right_if_hybridized_again(net, x, statement):
-    hybridize(net, x)
-    change(net, statement)
-    ours, torchs = call_or_error(lambda x: hybridize(net, x)(x), x), call_or_error(net, x)
-    assert isinstance(ours, TypeError) or torch.allclose(ours, torchs, atol=1e-6)
-
-
-WRONG_FROM_NOW_ON = [
-    ("net.double()", UnsupportedOperation, "float32 and torch.float64"),
-    ("net.half()", UnsupportedOperation, "float16 and torch.float32"),
-    ("net.to('meta')", TypeError, "on the CPU"),
-    ("net.to_empty(device='meta')", TypeError, "on the CPU"),
-    ("net.append(nn.ELU())", UnsupportedOperation, "elu"),
-    ("net.append(nn.ReLU(inplace=True))", RecordingError, "in place"),
-    ("net.append(nn.Dropout())", UnsupportedOperation, "dropout in training"),
-    ("net.append(nn.Linear(3, 3))", ValueError, "the weight takes 3 features"),
-    ("nn.utils.parametrizations.weight_norm(net[0])", RecordingError, "computed from"),
-    ("del net[0], net[1].weight", AttributeError, "weight"),
-]
-
-
-@pytest.mark.parametrize(("statement", "error", "reason"), WRONG_FROM_NOW_ON)
-def test_changes_that_cannot_be_compiled_are_refused_and_can_be_undone(x, statement, error, reason):
+@pytest.mark.parametrize(("statement", "error"), CANNOT_BE_COMPILED)
+def test_changes_that_cannot_be_compiled_are_refused_and_can_be_undone(x, statement, error):
     net = make_net()
     layers = [copy.deepcopy(layer) for layer in net]
     fast = hybridize(net, x)
     change(net, statement)
     for _ in range(2):
-        with pytest.raises(error, match=reason):
+        with pytest.raises(error):
             fast(x)
     while len(net):
         net.pop(0)
@@ -294,20 +214,15 @@ def test_changes_that_cannot_be_compiled_are_refused_and_can_be_undone(x, statem
 # Training and evaluation --------------------------------------------------------------------
 
 
-def test_dropout(x):
+def test_dropout_in_training_is_refused(x):
     net = make_net(dropout=True)
     fast = hybridize(net, x)
-    assert_agrees(fast, net, x)
-    net.train()
-    for _ in range(2):
-        with pytest.raises(UnsupportedOperation, match=r"dropout in training.*call \.eval\(\)"):
-            fast(x)
-    net.eval()
-    assert_agrees(fast, net, x)
-    net[2].train()
-    for compiled in (fast, partial(hybridize, net)):
-        with pytest.raises(UnsupportedOperation, match="dropout in training"):
-            compiled(x)
+    for change_mode in (net.train, net[2].train):
+        assert_agrees(fast, net.eval(), x)
+        change_mode()
+        for compiled in (fast, partial(hybridize, net)):
+            with pytest.raises(UnsupportedOperation, match="dropout in training"):
+                compiled(x)
     net[2].p = 0.0
     assert_agrees(fast, net, x)
 

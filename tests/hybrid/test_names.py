@@ -4,6 +4,7 @@ import keyword
 import re
 import subprocess
 
+import pytest
 import torch
 from hybrid_helpers import write
 from torch import nn
@@ -11,15 +12,8 @@ from torch import nn
 from d2lhybrid import trace
 from d2lhybrid.hybrid.codegen import PRELUDE
 from d2lhybrid.hybrid.compiler import CompiledGraph
-from d2lhybrid.hybrid.graph import Graph, Node
-from d2lhybrid.hybrid.names import UniqueNames
+from d2lhybrid.hybrid.graph import Graph, Node, unique_name
 from d2lhybrid.toolchain import find_compiler
-
-X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
-
-
-# In printed text ----------------------------------------------------------------------------
-
 
 PREFERRED = [  # the preferred names, one after the other, and those that come out
     (["x", "x", "x"], ["x", "x_2", "x_3"]),
@@ -31,10 +25,10 @@ PREFERRED = [  # the preferred names, one after the other, and those that come o
 ]
 
 
-def test_names_are_unique_words():
-    for preferred, names in PREFERRED:
-        unique = UniqueNames(["given"])
-        assert [unique(name) for name in preferred] == names
+@pytest.mark.parametrize(("preferred", "names"), PREFERRED)
+def test_names_are_unique_words(preferred, names):
+    taken = {"given"}
+    assert [unique_name(name, taken) for name in preferred] == names
 
 
 def names_of(graph):
@@ -42,29 +36,22 @@ def names_of(graph):
 
 
 ARGUMENTS = [  # what the user calls an argument, and what it is called in the text
-    ("x", "x"),
-    ("double", "double_2"),
-    ("n", "n_2"),
-    ("memory", "memory_2"),
-    ("linear", "linear_2"),
-    ("relu", "relu_2"),
-    ("v1", "v1"),
-    ("_", "_"),
-    ("größe", "gr__e"),
+    *[("x", "x"), ("double", "double_2"), ("n", "n_2"), ("linear", "linear_2")],
+    *[("relu", "relu_2"), ("v1", "v1"), ("_", "_"), ("größe", "gr__e")],
 ]
 
 
-def test_names_of_arguments():
-    for argument, name in ARGUMENTS:
-        function = write(f"def program({argument}):\n    return {argument} + 1\n")
-        first, second = names_of(trace(function, 1))
-        assert first == name
-        assert second == ("v1_2" if argument == "v1" else "v1")
+@pytest.mark.parametrize(("argument", "name"), ARGUMENTS)
+def test_names_of_arguments(argument, name):
+    function = write(f"def program({argument}):\n    return {argument} + 1\n")
+    assert names_of(trace(function, 1)) == [name, "v1_2" if argument == "v1" else "v1"]
 
 
-def test_names_of_arguments_that_look_alike_differ():
-    names = names_of(trace(write("def program(ä, ö, __):\n    return ä + ö\n"), 1, 2, 3))
-    assert names == ["_", "__2", "__", "v1"]
+def test_arguments_without_a_name_are_numbered():
+    def function(x, *others):
+        return x + sum(others)
+
+    assert names_of(trace(function, 1, 2, 3))[:3] == ["x", "x2", "x3"]
 
 
 class Odd(nn.Module):
@@ -85,40 +72,27 @@ class Odd(nn.Module):
 
 
 def test_names_of_parameters_are_words_and_differ():
-    names = names_of(trace(Odd(), X))
+    net, x = Odd(), torch.randn(3, 4)
+    names = names_of(trace(net, x))
     assert len(set(names)) == len(names)
     assert all(name.isidentifier() and name.isascii() for name in names)
     assert {"x", "x_2", "n_2", "lambda_2", "int_2", "weight_a", "weight_a_2"} <= set(names)
+    with torch.no_grad():
+        torch.testing.assert_close(CompiledGraph(trace(net, x))(x), net(x))
 
-
-def test_arguments_without_a_name_are_numbered():
-    def function(x, *others):
-        return x + sum(others)
-
-    assert names_of(trace(function, 1, 2, 3))[:3] == ["x", "x2", "x3"]
-
-
-X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
-
-
-# In C ---------------------------------------------------------------------------------------
 
 NAMES = "n i j k i0 i1 x_copy y_copy memory parameters dots relu double int register restrict"
 NAMES += " forward main malloc NULL NAN INFINITY ptrdiff_t expf inline _Bool _Complex y0 v1 size_t"
 NAMES += " errno EOF stdin isnan abs MULTIPLY_ADD x y RAND_MAX EXIT_FAILURE HUGE_VALF FP_NAN linux"
-NAMES += (
-    " i6 i17 FP_ILOGB0 FP_ILOGBNAN FP_FAST_FMAF __LINE__ __func__ _Generic __int128 _x __x86_64__"
-)
+NAMES += " i6 i17 FP_ILOGB0 FP_FAST_FMAF __LINE__ __func__ _Generic __int128 _x __x86_64__"
 
 
 def test_names_of_arguments_that_mean_something_in_c():
     names = NAMES.split()
-    space = {}
     results = ", ".join([*names[:9], *(f"{name} + 1" for name in names)])
-    exec(f"def program({', '.join(names)}):\n    return {results}", space)
+    program = write(f"def program({', '.join(names)}):\n    return {results}")
     inputs = [torch.full((2, 3), float(i)) for i in range(len(names))]
-    ours = CompiledGraph(trace(space["program"], *inputs))(*inputs)
-    assert all(map(torch.equal, ours, space["program"](*inputs)))
+    assert all(map(torch.equal, CompiledGraph(trace(program, *inputs))(*inputs), program(*inputs)))
 
 
 def test_no_macro_of_c_can_be_the_name_of_a_variable():
@@ -128,12 +102,6 @@ def test_no_macro_of_c_can_be_the_name_of_a_variable():
     assert "NAN" in macros
     graph = Graph("f", tuple(Node("input", name=name) for name in macros), (), ())
     assert not {*graph.names.values()} & {*macros}
-
-
-def test_names_of_parameters_that_mean_something_in_c():
-    net = Odd()
-    with torch.no_grad():
-        torch.testing.assert_close(CompiledGraph(trace(net, X))(X), net(X))
 
 
 def test_every_word_of_the_prelude_can_be_the_name_of_a_weight():

@@ -110,10 +110,6 @@ def with_a_global(a):
     return a + DEPTH  # noqa: F821
 
 
-def with_a_keyword(a, b):
-    return add(a, b=b)
-
-
 def with_a_function_inside(a):
     def inner():
         return a
@@ -126,7 +122,6 @@ REFUSED = [  # function, the line and the words in the error
     (with_a_division, "line 2: cannot follow `a / b`"),
     (with_a_not, "line 2: cannot follow `not a`"),
     (with_a_global, "line 2: cannot follow `DEPTH`"),
-    (with_a_keyword, r"line 2: cannot follow `add\(a, b=b\)`"),
     (with_a_function_inside, r"line 2: cannot follow `def inner\(\):`"),
 ]
 

@@ -6,17 +6,16 @@ from functools import lru_cache
 from typing import Any
 
 from ..benchmark.candidates import repeated
-from ..hybrid.compiler import CompiledGraph
-from ..hybrid.inputs import admitted
-from ..hybrid.recorder import trace
 from ..toolchain import load_function, read_c_file
+from .compiler import CompiledGraph, validate_input
+from .recorder import trace
 
 TIMES = 16  # repetitions in one call: the call from Python is then a small part
 
 
 def until_written(function):
     """The same function of an input, computed again only for another one or after a write."""
-    remembered = lru_cache(1)(lambda x, version: function(admitted(x)))
+    remembered = lru_cache(1)(lambda x, version: function(validate_input(x)))
     # PyTorch counts the writes to a tensor, but for one that was made in inference mode
     return lambda x: remembered(x, None if x.is_inference() else x._version)
 
@@ -24,12 +23,9 @@ def until_written(function):
 def c_loop(net: Callable, x: Any) -> Any:
     """A candidate for `compare`: what `hybridize` makes of a network, called in a loop in C.
 
-    `x` is an input, (n, features), of many. ValueError unless the network returns one tensor.
+    `x` is an input, (n, features), of many; the network returns one tensor.
     """
     compiled = CompiledGraph(trace(net, x))
-    if compiled.graph.container:
-        kind = compiled.graph.container.__name__
-        raise ValueError(f"c_loop needs a network that returns one tensor, and it returns a {kind}")
     repeat = load_function(compiled.source + read_c_file(__file__, "loop.c"), "repeat")
     repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
 

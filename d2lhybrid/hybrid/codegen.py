@@ -1,6 +1,11 @@
-"""From a graph to the text of a C function, for float32 on the CPU.
+"""From a graph to source text: a Python function, and a C function for float32 on the CPU.
 
-    >>> from ..recorder import trace
+    >>> from .recorder import trace
+    >>> print(python_source(trace(lambda a, b: (a + b) * b, 1, 2)))
+    def program(a, b):
+        v1 = a + b
+        v2 = v1 * b
+        return v2
     >>> source = c_source(trace(torch.relu, torch.ones(1, 4)))
     >>> print(source[source.index("int forward") :].strip())
     int forward(ptrdiff_t n, const float *x1, float *v1, const float *const *parameters)
@@ -14,16 +19,59 @@
         return 0;
     }
 
-Explained in notebook 12; Inductor, the compiler behind torch.compile, writes C++ and Triton.
+Explained in notebooks 04 and 12; torch.fx writes Python in `Graph.python_code`, and Inductor, the
+compiler behind torch.compile, writes C++ and Triton.
 """
 
 import math
+from collections.abc import Callable
 from ctypes import c_float
 
-from ...toolchain import read_c_file
-from ..graph import Graph, size_of
-from ..operations import BATCH, OPERATIONS, UnsupportedOperation, fill
-from ..torch_or_none import torch
+from ..toolchain import read_c_file
+from . import torch
+from .graph import Graph, size_of, unique_name
+from .operations import BATCH, OPERATIONS, UnsupportedOperation, fill
+
+# Python --------------------------------------------------------------------------------------
+
+
+def python_source(graph: Graph) -> str:
+    """The graph as the text of a Python function: one assignment for each stored value."""
+
+    def text(node):
+        if node not in graph.names:  # a number
+            is_written = isinstance(node.value, int) or math.isfinite(node.value)
+            return repr(node.value) if is_written else f"float('{node.value}')"
+        if not node.fused:
+            return graph.names[node]
+        return f"({expression(node)})" if OPERATIONS[node.op].sign else expression(node)
+
+    def expression(node):
+        return fill(OPERATIONS[node.op].python, map(text, node.inputs))
+
+    arguments = ", ".join(graph.names[node] for node in graph.inputs)
+    lines = [f"def {function_name(graph)}({arguments}):"]
+    for *_, stored in graph.kernels:
+        lines.append(f"    {graph.names[stored]} = {expression(stored)}")
+    container = {None: "{}", tuple: "({},)", list: "[{}]"}[graph.container]
+    results = container.format(", ".join(map(text, graph.outputs)))
+    return "\n".join([*lines, f"    return {results}"])
+
+
+def python_function(graph: Graph) -> Callable:
+    """The function that `python_source` describes, compiled by Python."""
+    space = {name: operation.function for name, operation in OPERATIONS.items()}
+    space |= {graph.names[node]: node.value for node in graph.parameters}
+    exec(compile(python_source(graph), f"<{graph.name}>", "exec"), space)
+    return space[function_name(graph)]
+
+
+def function_name(graph):
+    """The graph's own name, or one close to it if the text uses that name for something else."""
+    return unique_name(graph.name, {*OPERATIONS, *graph.names.values()})
+
+
+# C -------------------------------------------------------------------------------------------
 
 PRELUDE = read_c_file(__file__, "prelude.c")
 """The C text that stands above every generated function: its includes and small helpers."""
@@ -67,11 +115,11 @@ def amount(per_row, fixed):
 
 
 def check_types(graph):
-    """UnsupportedOperation for a value that is not float32. It names the line that makes it."""
+    """UnsupportedOperation for a value that is not float32."""
     for node in (*graph.inputs, *graph.nodes, *graph.outputs):
         is_number = node.op == "constant" and node not in graph.outputs
         if node.dtype != torch.float32 and not is_number:
-            what = f"{node.op} of {node.type or 'a number'} in {node.where or graph.name}"
+            what = f"{node.op} of {node.type or 'a number'} in {graph.name}"
             raise UnsupportedOperation(f"{what} is not supported in C; supported is float32")
 
 
