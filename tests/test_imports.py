@@ -13,10 +13,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # The lowest first. A module imports from lower floors, and from its own wing.
 FLOORS = {
     "d2lhybrid": [
-        {"lesson", "tables", "nets", "verdicts"},
+        {"exercises", "tables", "nets", "verdicts"},
         {"text"},
         {"frameworks"},
-        {"d2l_book"},
+        {"d2l"},
         {"plot"},
         {"children"},
         {"toolchain"},
@@ -130,7 +130,7 @@ WITHOUT = [name for name in modules("d2lhybrid") if wing(name) not in OF_FRAMEWO
 
 @pytest.mark.parametrize("name", WITHOUT)
 def test_a_framework_is_named_only_where_it_belongs(name):
-    known = ("d2lhybrid.nets", "d2lhybrid.d2l_book", "d2lhybrid.cli.example")
+    known = ("d2lhybrid.nets", "d2lhybrid.d2l", "d2lhybrid.cli.example")
     known += ("d2lhybrid.cli.cuda", "d2lhybrid.cli.gpu_parts")
     if name in known or wing(name) in ("d2lhybrid.threads", "d2lhybrid.world"):
         return  # networks are PyTorch's, and so is what runs or carries their values

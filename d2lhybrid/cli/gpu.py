@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from time import perf_counter
 
-from ..lesson import muted
+from ..exercises import muted
 from ..measure.agreement import allowed_for
 from ..measure.measured_on import describe_machine, load_average
 from ..measure.show import progress_line

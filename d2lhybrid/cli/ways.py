@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from ..lesson import muted
+from ..exercises import muted
 from ..measure.processes import started
 from ..measure.show import progress_line
 from ..measure.sweeps import Sweep, sweep

@@ -224,7 +224,7 @@ class Comparison(Answers):
 
     def plot(self):
         """Draw speed-ups with their intervals, of several launches too; returns matplotlib Axes."""
-        from ..plot.speedups import plot_speedups
+        from ..plot.charts import plot_speedups
 
         speedups = {r.label: r.drawn for r in self.values() if r.label != self.baseline}
         launches = {

@@ -114,7 +114,7 @@ class Sweep(Answers):
 
     def plot(self):
         """Draw speed-up over size, a line and a band for each; returns matplotlib Axes."""
-        from ..plot.speedups import plot_speedups_by_size
+        from ..plot.charts import plot_speedups_by_size
 
         sizes = sorted(self)
         speedups = {label: [self[n][label].drawn for n in sizes] for label in self.labels}

@@ -12,8 +12,7 @@ import numpy
 import pytest
 import torch
 
-import d2lhybrid as d2l
-from d2lhybrid import Benchmark, Timer, d2l_book
+from d2lhybrid import Benchmark, Timer, d2l
 
 
 def classes_of_the_book():
@@ -47,7 +46,7 @@ def signature(function):
 
 @pytest.mark.parametrize("name", ["Timer", "Benchmark"])
 def test_every_method_of_the_book_is_there_and_called_in_the_same_way(name):
-    theirs, ours = getattr(BOOK, name), getattr(d2l_book, name)
+    theirs, ours = getattr(BOOK, name), getattr(d2l, name)
     methods = [m for m in vars(theirs) if callable(getattr(theirs, m))]
     assert len(methods) >= 3
     for method in methods:
@@ -59,7 +58,7 @@ def test_every_method_of_the_book_is_there_and_called_in_the_same_way(name):
 def test_timer(Timer, monkeypatch):
     clock = iter([10.0, 12.0, 20.0, 23.0, 30.0, 31.0])
     monkeypatch.setattr(time, "time", lambda: next(clock))
-    monkeypatch.setattr(d2l_book, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(d2l, "perf_counter", lambda: next(clock))
     timer = Timer()
     assert timer.times == []
     assert timer.tik == 10.0
@@ -87,9 +86,9 @@ def test_timer_that_was_never_stopped_has_no_average():
 def test_benchmark_prints_the_books_line(Benchmark, monkeypatch, capsys):
     clock = iter([5.0, 5.0323, 7.0, 19.5])
     monkeypatch.setattr(time, "time", lambda: next(clock))
-    monkeypatch.setattr(d2l_book, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(d2l, "perf_counter", lambda: next(clock))
     # A framework that another test has loaded reads the clock while it is waited for.
-    monkeypatch.setattr(d2l_book, "synchronize", lambda: None)
+    monkeypatch.setattr(d2l, "synchronize", lambda: None)
     with Benchmark() as first, Benchmark("Without torchscript"):
         pass
     assert capsys.readouterr().out == "Without torchscript: 1.9677 sec\nDone: 14.5000 sec\n"
@@ -105,15 +104,15 @@ def test_benchmark_prints_no_time_for_work_that_was_not_done(capsys):
 
 def test_benchmark_waits_for_the_device_before_both_readings(monkeypatch, capsys):
     seen = []
-    monkeypatch.setattr(d2l_book, "synchronize", lambda: seen.append("wait"))
-    monkeypatch.setattr(d2l_book, "perf_counter", lambda: seen.append("read") or 0.0)
+    monkeypatch.setattr(d2l, "synchronize", lambda: seen.append("wait"))
+    monkeypatch.setattr(d2l, "perf_counter", lambda: seen.append("read") or 0.0)
     with Benchmark():
         seen.append("work")
     assert seen == ["wait", "read", "work", "wait", "read"]
 
 
 def test_the_clock_never_runs_backwards():
-    assert d2l_book.perf_counter is time.perf_counter
+    assert d2l.perf_counter is time.perf_counter
     assert time.get_clock_info("perf_counter").monotonic
 
 
