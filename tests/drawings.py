@@ -133,3 +133,8 @@ def cut_off(drawing):
     ends = [Area(*point, *point) for points in lines(drawing) for point in points]
     areas = [area for _, area in extents(drawing) + rects(drawing)] + ends
     return [area for area in areas if not paper.holds(area)]
+
+
+def is_readable(drawing):
+    """Whether nothing covers another thing, is cut off, or runs under a box."""
+    return overlapping(drawing) == cut_off(drawing) == under_boxes(drawing) == []
