@@ -6,10 +6,10 @@ from base64 import b64decode
 from io import BytesIO
 
 import pytest
-from drawings import elements, extents
+from drawings import elements
 from PIL import Image, ImageChops
 
-from d2lhybrid.plot.drawing import Box, Drawing, ticks, width_of
+from d2lhybrid.plot.drawing import Box, Drawing, ticks
 from d2lhybrid.plot.graphs import plot_data_flow, plot_pipeline, plot_tree
 from d2lhybrid.plot.png import paint
 from d2lhybrid.plot.timeline import plot_times
@@ -93,17 +93,6 @@ def test_text_is_escaped_and_numbers_are_short():
     assert drawing.alt == f"{FUNNY} again"
 
 
-def test_estimated_width_of_text_is_enough():
-    words = "Call fancy_func, FullyConnected aten::linear worker 10 τ = 0.5 minimum WWW iii"
-    for look in ({}, {"font_weight": "bold"}, {"font_family": "monospace"}):
-        for text, least in [(words, 0.85), *((word, 0) for word in words.split())]:
-            drawing = Drawing("a")
-            drawing.text(0, 0, text, **look)
-            ((_, area),) = extents(drawing)
-            guess = width_of(text, **look)
-            assert least * guess < area.x1 - area.x0 < 1.06 * guess + 1, (text, look)
-
-
 def test_ticks_are_few_round_and_equally_spaced():
     for thousandth in [*range(1, 1000, 7), *range(1000, 200_001, 500)]:
         end = thousandth / 1000
@@ -120,34 +109,22 @@ def test_ticks_are_few_round_and_equally_spaced():
 
 WITHOUT = """
 import sys
-from importlib.abc import MetaPathFinder
-
-class Hide(MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"matplotlib", "PIL", "numpy", "torch"}:
-            asked.append(name)
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-asked = []
+class Hide:
+    def find_spec(self, name, *_):
+        if name in ("matplotlib", "PIL", "numpy", "torch"):
+            raise ModuleNotFoundError(name=name)
 sys.meta_path.insert(0, Hide())
 import d2lhybrid as d
-from d2lhybrid.threads.log import Span
-d.plot_data_flow("print(1)"), d.plot_tree("1")
-d.plot_stages({"a": "b"}), d.plot_pipeline({"a": ""})
-d.plot_times({"a": 1}), d.plot_lanes([Span("a", "b", 0, 1)]), d.plot_steps({"a": [1]}, "b")
-print(asked)
-print(d.plot_curves({"a": [(1, 1)]}, "GB/s"))
+d.plot_data_flow("print(1)"), d.plot_tree("1"), d.plot_stages({"a": "b"})
+d.plot_pipeline({"a": ""}), d.plot_steps({"a": [1]}, "b"), d.plot_times({"a": 1})
+d.plot_curves({"a": [(1, 1)]}, "GB/s")
 """
 
 
-def test_drawings_need_no_matplotlib_and_charts_say_that_they_do():
+def test_drawings_need_no_matplotlib_and_charts_say_that_they_do(monkeypatch):
     command = [sys.executable, "-c", WITHOUT]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
-    lines = ["[]", "plot_curves needs matplotlib, which is not installed here", "None"]
-    assert done.stdout.splitlines() == lines
-
-
-def test_without_matplotlib_a_notebook_stores_no_png(monkeypatch):
+    assert done.stdout == "plot_curves needs matplotlib, which is not installed here\n"
     monkeypatch.setattr("d2lhybrid.plot.drawing.find_spec", lambda name: None)
     data, metadata = plot_times({"a": 1})._repr_mimebundle_()
     assert (sorted(data), metadata) == (["image/svg+xml", "text/plain"], {})

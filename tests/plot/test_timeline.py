@@ -3,10 +3,10 @@
 from math import inf, nan
 
 import pytest
-from drawings import Area, elements, extents, is_readable, lines, points_of, rects, texts
+from drawings import elements, extents, is_readable, lines, points_of, rects, texts
 
 from d2lhybrid.plot.style import BLUE
-from d2lhybrid.plot.timeline import CORNERS, HIGH, WIDE, plot_lanes, plot_steps, plot_times
+from d2lhybrid.plot.timeline import HIGH, WIDE, plot_lanes, plot_steps, plot_times
 from d2lhybrid.threads.log import Span
 
 ASYNC = [
@@ -97,14 +97,6 @@ def test_panels_share_a_scale_and_start_at_their_own_first_span():
     assert heights == sorted(heights)
 
 
-def test_grid_lines_do_not_cross_titles():
-    drawing = plot_lanes({"a title " * 9: ASYNC, "another title " * 5: EVENTS})
-    titles = [area for text, area in extents(drawing) if "title" in text]
-    marks = [Area(x, y, u, v) for (x, y), (u, v) in lines(drawing) if x == u]
-    assert len(titles) == 2
-    assert [1 for title in titles for mark in marks if title.overlaps(mark)] == []
-
-
 def test_labels_are_small_only_if_more_of_them_fit_so():
     wide, narrow, last = ("wide", 0, 60), ("narrow", 60, 61), ("I", 61, 100)  # no room for narrow
     for spans, size in [([wide, narrow, last], "12"), ([wide, ("much wider", 60, 72), last], "10")]:
@@ -176,12 +168,6 @@ def test_zero_line_is_drawn_if_values_cross_it(values, crossed):
     drawing = plot_steps({"a": values}, "weight")
     ends = [(line[0][0], line[-1][0]) for line in lines(drawing) if len(line) == 2]
     assert ends.count((-10, WIDE)) == crossed
-
-
-def test_long_line_has_few_marks():
-    drawing = plot_steps({"a": [0.5**i for i in range(99)], "b": [1, 2]}, "error")
-    corners = [len(points_of(one)) for one in elements(drawing, "polygon")]
-    assert corners.count(CORNERS["o"]) == 25 + 1  # every fourth, and that of the legend
 
 
 @pytest.mark.parametrize(
