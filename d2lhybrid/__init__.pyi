@@ -42,7 +42,7 @@ from .cross_framework.probes import (
 from .cross_framework.variants import (
     compare_ways as compare_ways,
 )
-from .d2l_book import (
+from .d2l import (
     Benchmark as Benchmark,
     Timer as Timer,
     cpu as cpu,
@@ -50,6 +50,12 @@ from .d2l_book import (
     num_gpus as num_gpus,
     try_all_gpus as try_all_gpus,
     try_gpu as try_gpu,
+)
+from .exercises import (
+    check as check,
+    muted as muted,
+    needs as needs,
+    raises as raises,
 )
 from .frameworks import (
     import_framework as import_framework,
@@ -89,12 +95,6 @@ from .hybrid.recorder import (
     RecordingError as RecordingError,
     trace as trace,
 )
-from .lesson import (
-    check as check,
-    muted as muted,
-    needs as needs,
-    raises as raises,
-)
 from .machine.caches import (
     cache_sizes as cache_sizes,
     measured_latencies as measured_latencies,
@@ -102,45 +102,33 @@ from .machine.caches import (
 from .nets import (
     get_net as get_net,
 )
-from .plot.curves import (
-    plot_curves as plot_curves,
-)
-from .plot.flow import (
-    plot_data_flow as plot_data_flow,
-    plot_pipeline as plot_pipeline,
-    plot_stages as plot_stages,
-)
-from .plot.lanes import (
-    plot_lanes as plot_lanes,
-    plot_times as plot_times,
-)
-from .plot.outcomes import (
-    plot_chunks as plot_chunks,
-    plot_measures as plot_measures,
-    plot_outcomes as plot_outcomes,
-)
-from .plot.roofline import (
-    plot_roofline as plot_roofline,
-)
-from .plot.speedups import (
-    plot_pairs as plot_pairs,
-    plot_published as plot_published,
-    plot_ratios as plot_ratios,
-)
-from .plot.steps import (
-    plot_steps as plot_steps,
-)
-from .plot.times import (
+from .plot.charts import (
     plot_break_even as plot_break_even,
+    plot_chunks as plot_chunks,
+    plot_curves as plot_curves,
     plot_distribution as plot_distribution,
     plot_grouped_times as plot_grouped_times,
     plot_latencies as plot_latencies,
+    plot_measures as plot_measures,
+    plot_outcomes as plot_outcomes,
     plot_over_time as plot_over_time,
+    plot_pairs as plot_pairs,
+    plot_published as plot_published,
+    plot_ratios as plot_ratios,
+    plot_roofline as plot_roofline,
     plot_scatter as plot_scatter,
     plot_shares as plot_shares,
 )
-from .plot.trees import (
+from .plot.graphs import (
+    plot_data_flow as plot_data_flow,
+    plot_pipeline as plot_pipeline,
+    plot_stages as plot_stages,
     plot_tree as plot_tree,
+)
+from .plot.timeline import (
+    plot_lanes as plot_lanes,
+    plot_steps as plot_steps,
+    plot_times as plot_times,
 )
 from .text.program import (
     as_text as as_text,

@@ -1,5 +1,6 @@
 """Reads from a drawing's SVG what is on it, and where."""
 
+from functools import cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -21,15 +22,16 @@ class Area(NamedTuple):
         return (self.x0 + self.x1) / 2, (self.y0 + self.y1) / 2
 
     def overlaps(self, other):
-        across = self.x0 < other.x1 and other.x0 < self.x1
-        return across and self.y0 < other.y1 and other.y0 < self.y1
+        return (
+            self.x0 < other.x1 and other.x0 < self.x1 and self.y0 < other.y1 and other.y0 < self.y1
+        )
 
-    def has(self, other):
+    def holds(self, other):
         across = self.x0 <= other.x0 and other.x1 <= self.x1
         return across and self.y0 <= other.y0 and other.y1 <= self.y1
 
-    def without_border(self, width=1):
-        return Area(self.x0 + width, self.y0 + width, self.x1 - width, self.y1 - width)
+    def grown(self, by):
+        return Area(self.x0 - by, self.y0 - by, self.x1 + by, self.y1 + by)
 
 
 def elements(drawing, name):
@@ -43,27 +45,19 @@ def texts(drawing):
     return [text.text for text in elements(drawing, "text")]
 
 
+@cache
 def extents(drawing):
     """(line of text, Area that it takes in DejaVu Sans) of all."""
     found = []
     for text in elements(drawing, "text"):
-        properties = FontProperties(
-            family={"monospace": "DejaVu Sans Mono"}.get(text.get("font-family"), "DejaVu Sans"),
-            weight=text.get("font-weight", "normal"),
-            style=text.get("font-style", "normal"),
-            size=float(text.get("font-size")),
-        )
-        box = TextPath((0, 0), text.text, prop=properties).get_extents()
-        left = float(text.get("x"))
-        left -= box.width * ["start", "middle", "end"].index(text.get("text-anchor")) / 2
-        base = float(text.get("y"))
+        family = "DejaVu Sans Mono" if text.get("font-family") else "DejaVu Sans"
+        style = dict(weight=text.get("font-weight"), style=text.get("font-style"))
+        font = FontProperties(family=family, size=float(text.get("font-size")), **style)
+        box = TextPath((0, 0), text.text, prop=font).get_extents()
+        shift = ["start", "middle", "end"].index(text.get("text-anchor")) / 2
+        left, base = float(text.get("x")) - box.width * shift, float(text.get("y"))
         found.append((text.text, Area(left, base - box.y1, left + box.width, base - box.y0)))
     return found
-
-
-def place_of(drawing, label, which=0):
-    """The middle of a text, as (x, y); `which` tells equal texts from each other."""
-    return [area.middle for text, area in extents(drawing) if text == label][which]
 
 
 def rects(drawing):
@@ -81,9 +75,9 @@ def boxes(drawing):
 
 
 def box_of(drawing, label, which=0):
-    """The Area of the box around a label."""
-    x, y = place_of(drawing, label, which)
-    return next(box for box in boxes(drawing) if box.has(Area(x, y, x, y)))
+    """The Area of the box around a label; `which` tells equal labels from each other."""
+    named, drawn = [area for text, area in extents(drawing) if text == label], boxes(drawing)
+    return [box for area in named for box in drawn if box.holds(area)][which]
 
 
 def points_of(element):
@@ -99,35 +93,27 @@ def lines(drawing):
 def arrows(drawing):
     """The points of each arrow, the last of them the tip of its head."""
     pairs = pairwise(elements(drawing, "g")[0])
-    return [
-        [*points_of(line)[:-1], points_of(head)[0]]
-        for line, head in pairs
-        if head.tag.endswith("polygon")
-    ]
+    drawn = [(line, head) for line, head in pairs if head.tag.endswith("polygon")]
+    return [[*points_of(line)[:-1], points_of(head)[0]] for line, head in drawn]
 
 
 def links(drawing):
-    """The pairs of boxes that an arrow joins: those that it starts and ends at, up to a pixel."""
+    """The pairs of boxes that an arrow joins: those at whose sides it starts and ends."""
     found, drawn = [], boxes(drawing)
-    for start, *_, end in arrows(drawing):
-        pair = []
-        for x, y in (start, end):
-            wide = [box for box in drawn if box.without_border(-1).has(Area(x, y, x, y))]
-            pair += [box for box in wide if not box.without_border().has(Area(x, y, x, y))]
+    for points in arrows(drawing):
+        ends = [Area(x, y, x, y) for x, y in (points[0], points[-1])]
+        pair = [b for e in ends for b in drawn if b.grown(1).holds(e) and not b.grown(-1).holds(e)]
         found.append(tuple(pair))
     return found
 
 
 def under_boxes(drawing):
-    """The places at which an arrow runs under a box, seen every two pixels."""
-    found, inner = [], [box.without_border() for box in boxes(drawing)]
+    """The places at which an arrow runs under a box."""
+    found, inner = [], [box.grown(-1) for box in boxes(drawing)]
     for points in arrows(drawing):
         for (x, y), (u, v) in pairwise(points):
-            steps = int(max(abs(u - x), abs(v - y)) / 2) + 1
-            for step in range(steps + 1):
-                p, q = x + (u - x) * step / steps, y + (v - y) * step / steps
-                here = Area(p, q, p, q)
-                found += [here.middle for box in inner if box.has(here)]
+            path = [(x + (u - x) * part / 99, y + (v - y) * part / 99) for part in range(100)]
+            found += [place for place in path for box in inner if box.holds(Area(*place, *place))]
     return found
 
 
@@ -136,22 +122,19 @@ def overlapping(drawing):
     written, drawn = extents(drawing), boxes(drawing)
     pairs = [(a, b) for (a, one), (b, other) in combinations(written, 2) if one.overlaps(other)]
     pairs += [(one, other) for one, other in combinations(drawn, 2) if one.overlaps(other)]
-    return pairs + [
-        (text, box)
-        for text, area in written
-        for box in drawn
-        if box.overlaps(area) and not box.without_border().has(area)
-    ]
+    cut = lambda box, area: box.overlaps(area) and not box.grown(-1).holds(area)  # noqa: E731
+    return pairs + [(text, box) for text, area in written for box in drawn if cut(box, area)]
 
 
 def cut_off(drawing):
     """What reaches beyond the edge of the picture."""
     left, top, width, height = drawing.view
     paper = Area(left, top, left + width, top + height)
-    ends = [Area(x, y, x, y) for points in lines(drawing) for x, y in points]
-    areas = [
-        *extents(drawing),
-        *((str(a), a) for a in ends),
-        *((str(a), a) for _, a in rects(drawing)),
-    ]
-    return [what for what, area in areas if not paper.has(area)]
+    ends = [Area(*point, *point) for points in lines(drawing) for point in points]
+    areas = [area for _, area in extents(drawing) + rects(drawing)] + ends
+    return [area for area in areas if not paper.holds(area)]
+
+
+def is_readable(drawing):
+    """Whether nothing covers another thing, is cut off, or runs under a box."""
+    return overlapping(drawing) == cut_off(drawing) == under_boxes(drawing) == []

@@ -48,7 +48,7 @@ FAULTS = {
     "only prints": ("{wrong}\nprint('right')", "not right"),
     "own check": ("{wrong}\ndef check(*a, **k): print('right')\ncheck(1, 1)", "not right"),
     "edits lesson": (
-        "{wrong}\nimport d2lhybrid.lesson\nd2lhybrid.lesson.same = lambda *a: True",
+        "{wrong}\nimport d2lhybrid.exercises\nd2lhybrid.exercises.same = lambda *a: True",
         "not right",
     ),
     "edits package": (

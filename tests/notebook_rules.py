@@ -19,7 +19,7 @@ from itertools import zip_longest
 from pathlib import Path
 from statistics import median
 
-from d2lhybrid.lesson import check
+from d2lhybrid.exercises import check
 from tools import manifest
 from tools.colab import badge, first_cell
 from tools.notebook import agreed_metadata, fingerprint, minutes

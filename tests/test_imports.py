@@ -13,12 +13,12 @@ ROOT = Path(__file__).resolve().parents[1]
 # The lowest first. A module imports from lower floors, and from its own wing.
 FLOORS = {
     "d2lhybrid": [
-        {"lesson", "tables", "nets"},
+        {"exercises", "tables", "nets"},
         {"text"},
         {"frameworks"},
         {"workers"},
         {"benchmark"},
-        {"d2l_book"},
+        {"d2l"},
         {"plot"},
         {"toolchain"},
         {"hybrid"},
@@ -127,7 +127,7 @@ WITHOUT = [name for name in modules("d2lhybrid") if wing(name) not in OF_FRAMEWO
 
 @pytest.mark.parametrize("name", WITHOUT)
 def test_a_framework_is_named_only_where_it_belongs(name):
-    known = ("d2lhybrid.nets", "d2lhybrid.d2l_book", "d2lhybrid.cli.example")
+    known = ("d2lhybrid.nets", "d2lhybrid.d2l", "d2lhybrid.cli.example")
     if name in known or wing(name) in ("d2lhybrid.threads", "d2lhybrid.world"):
         return  # networks are PyTorch's, and so is what runs or carries their values
     tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))

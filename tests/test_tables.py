@@ -4,24 +4,26 @@ from d2lhybrid.tables import Column, Table, seconds, text_table
 
 
 def test_seconds():
-    assert seconds(0) == "0.000 s"
-    assert seconds(3.21e-5) == "32.10 µs"
-    assert seconds(0.0123456) == "12.35 ms"
-    assert seconds(2.5e-9) == "2.500 ns"
-    assert seconds(1e-10) == "0.1000 ns"
-    assert seconds(17) == "17.00 s"
-    assert seconds(999.96e-6) == "1.000 ms"
+    for time, text in [
+        (0, "0.000 s"),
+        (3.21e-5, "32.10 µs"),
+        (0.0123456, "12.35 ms"),
+        (1e-10, "0.1000 ns"),
+        (17, "17.00 s"),
+        (999.96e-6, "1.000 ms"),
+    ]:
+        assert seconds(time) == text
     assert seconds(99.96, digits=3) == "100 s"
 
 
-def test_a_long_figure_moves_no_other_line():
+def test_long_figure_does_not_change_the_layout():
     columns = [Column(""), Column("1234", 5)]
     short = text_table(columns, [["a", "1"]])
     assert text_table(columns, [["a", "1"], ["b", "1234567"]]).startswith(short)
     assert short == "    1234\na      1"
 
 
-def test_a_column_is_as_wide_as_its_title_or_more():
+def test_column_is_as_wide_as_its_title_or_more():
     assert text_table([Column("", 3), Column("title", 2)], [["a", "1"]]) == "     title\na        1"
 
 
@@ -36,7 +38,7 @@ class Small(Table):
         return ["one", "two"]
 
 
-def test_a_table_as_markdown_and_as_html():
+def test_table_as_markdown_and_as_html():
     lines = ["|  | a & b |", "| --- | ---: |", "| x\\|y | 1 |", "", "one  ", "two"]
     assert Small().to_markdown().splitlines() == lines
     assert Small()._repr_html_().splitlines() == [

@@ -356,7 +356,7 @@ def pictures() -> ModuleType:
 
     By name, when a picture is asked for: measuring needs nothing of it, nor matplotlib.
     """
-    return import_module("d2lhybrid.plot.speedups")
+    return import_module("d2lhybrid.plot.charts")
 
 
 def _independent(rounds):

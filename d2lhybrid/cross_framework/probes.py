@@ -22,7 +22,7 @@ import numpy
 from ..benchmark.agreement import difference
 from ..benchmark.processes import started
 from ..benchmark.timing import python_calls
-from ..lesson import muted
+from ..exercises import muted
 from ..workers import format_exception_only
 from . import installed_variants, program
 

@@ -16,8 +16,8 @@ from ..benchmark.candidates import recipe
 from ..benchmark.comparison import progress_line
 from ..benchmark.processes import started
 from ..benchmark.sweeps import Sweep, sweep
+from ..exercises import muted
 from ..hybrid.compiler import hybridize
-from ..lesson import muted
 from ..hybrid.limits import c_loop, reading
 from ..nets import get_net, random_input, without_gradients
 from . import framework_ways, in_numpy, missing_frameworks, network_input, network_weights

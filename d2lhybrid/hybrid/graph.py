@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import networkx
     import torch
 
-    from ..plot.svg import Drawing
+    from ..plot.drawing import Drawing
 
 
 def plain_number(number: Real) -> int | float | bool:
@@ -270,7 +270,7 @@ class Graph:
 
     def plot(self) -> Drawing:
         """Draw who feeds whom."""
-        from ..plot.flow import plot_data_flow
+        from ..plot.graphs import plot_data_flow
 
         return plot_data_flow(self.flow())
 

@@ -8,7 +8,7 @@ from ctypes import c_ssize_t, c_void_p
 
 import numpy as np
 
-from ..d2l_book import Timer
+from ..d2l import Timer
 from ..toolchain import CompilerNotFound, load_library
 
 CHASE = """

@@ -1,83 +1,116 @@
-"""Scales of axes: how far they reach, where their marks are, and how these read."""
+"""matplotlib's figures as the course draws them: scales, labels of rows, legends, texts."""
 
-from collections.abc import Callable, Iterable, Sequence
-from math import ceil, floor, log, log2, log10, sqrt
+from collections.abc import Collection, Iterable, Sequence
+from math import sqrt
 
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import EngFormatter, NullLocator
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from .words import decimal
+from .png import saved
+from .style import Picture
 
-BYTES = ("bytes", "KiB", "MiB", "GiB", "TiB")
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-RATIOS = (1.001, 1.002, 1.005, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5)
-RATIOS += (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)  # and 1 / each of them
-in_seconds = EngFormatter("s")  # a mark of an axis of times: 100 µs
-
-
-def plain(number: float) -> str:
-    """A mark of an axis without an exponent: 1,000 or 0.1. Very small ones have one: 10⁻⁸."""
-    if 0 < number < 5e-4:
-        digit, power = f"{number:.0e}".split("e")
-        digit = "" if digit == "1" else f"{digit}·"
-        return f"{digit}10{str(int(power)).translate(SUPERSCRIPTS)}"
-    return decimal(number)
+LEGENDS = {
+    "inside": {},
+    "beside": dict(loc="upper left", bbox_to_anchor=(1, 0.95)),
+    "above": dict(loc="lower left", bbox_to_anchor=(0, 1), ncols=3),
+    "above, right": dict(loc="lower right", bbox_to_anchor=(1, 1), ncols=9),
+}
 
 
-def in_bytes(size: float) -> str:
-    """A number of bytes in a fitting unit: 48 KiB."""
-    power = floor(log2(size) / 10)
-    return f"{size / 1024**power:g} {BYTES[power]}"
+class Chart(Picture, Figure):
+    """A figure with an alternative text, which a notebook stores and shows instead of its name."""
+
+    @property
+    def png(self):
+        return saved(self, bbox_inches="tight")  # as IPython does
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        data, metadata = super()._repr_mimebundle_()
+        size = [round(float(side) * self.dpi, 2) for side in self.get_size_inches()]
+        metadata["image/png"]["figure"] = size  # a test sees whether anything sticks out of it
+        return data, metadata
 
 
-def two_digits(number: float) -> str:
-    """A number in two digits, or in all those before the point."""
-    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+def new_axes(width: float, height: float, **options) -> Axes:
+    """The Axes of a new figure, `width` by `height` inches; `options` are what they are set to."""
+    return new_panels(width, height, 1, **options)[0]
 
 
-def set_log_scale(
-    axis: Axis, low: float, high: float, ticks: Sequence[float] = (), text_of: Callable = plain
+def new_panels(width: float, height: float, panels: int, **options) -> list[Axes]:
+    """The same with several Axes side by side, which have one vertical axis."""
+    ground = dict(dpi=72, facecolor="white", layout="constrained")  # white in a dark notebook, too
+    figure = plt.figure(figsize=(width, height), FigureClass=Chart, **ground)
+    with plt.rc_context({"axes.axisbelow": True, "axes.labelsize": 12, "axes.titlesize": 13}):
+        axes = figure.subplots(1, panels, sharey=True, squeeze=False, subplot_kw=options)[0]
+    for ax in axes:
+        ax.spines[["right", "top"]].set_visible(False)
+        ax.tick_params(labelsize=12)
+    return list(axes)
+
+
+def with_alt(ax: Axes, text: str) -> Axes:
+    """Give the picture its alternative text; returns `ax`."""
+    ax.figure.describe(text)
+    return ax
+
+
+def annotate(ax: Axes, text: str, at: tuple, offset: tuple[float, float], **options) -> Annotation:
+    """Write beside a place, `offset` points away; `options` as matplotlib's `annotate` has."""
+    options = dict(fontsize=12, textcoords="offset points") | options
+    return ax.annotate(text, xy=at, xytext=offset, **options)
+
+
+def beside(ax: Axes, side: int, row: float, text: str, points: float, **options) -> Annotation:
+    """Write beside a row, so many points away from the left side (0) or the right one (1)."""
+    options = dict(va="center_baseline", xycoords=("axes fraction", "data")) | options
+    return annotate(ax, text, (side, row), (points, 0), **options)
+
+
+def legend(ax: Axes, where: str, *entries: Iterable, **options) -> None:
+    """Add a legend at a place of `LEGENDS`; `entries` are handles and texts, or all labels."""
+    ax.legend(*entries, fontsize=12, frameon=False, **LEGENDS[where], **options)
+
+
+def label_rows(
+    ax: Axes, labels: Collection[str], rows: Sequence[float] | None = None, room: float = 0.5
 ) -> None:
-    """Make an axis logarithmic, from `low` to `high`, with marks at `ticks` or at round numbers."""
-    ticks = ticks or round_numbers(low, high)
-    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
-    axis.set_ticks(ticks, [text_of(tick) for tick in ticks])
-    axis.set_minor_locator(NullLocator())
-    axis.axes.set(**{f"{axis.axis_name}lim": (low, high)})
+    """Count rows downwards, with `room` beyond the first and the last, and label each."""
+    rows = range(len(labels)) if rows is None else rows
+    ax.set_yticks(rows, list(labels))
+    ax.set_ylim(rows[-1] + room, -room)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
 
 
-def set_ratio_scale(axis: Axis, low: float, high: float) -> None:
-    """Make an axis that has 1 on it logarithmic, with its marks as far apart below 1 as above."""
-    up, down = [1], [1]
-    for ticks, end in ((up, high), (down, 1 / low)):
-        for tick in RATIOS:  # outwards, leaving out what would run into the one before
-            if tick < end and log(tick / ticks[-1]) > 0.1 * log(high / low):
-                ticks.append(tick)
-    set_log_scale(axis, low, high, [1 / tick for tick in down[:0:-1]] + up, _three_digits)
+def plain(number: float, _=None) -> str:
+    """A mark of an axis without an exponent: 1,000 or 0.1. Very small ones have one: 10⁻⁸."""
+    if number >= 1e-4:
+        return f"{number:,.12g}"
+    digit, power = f"{number:.0e}".split("e")
+    return f"${digit}\\cdot10^{{{int(power)}}}$".replace("$1\\cdot", "$")
 
 
-def around(values: Iterable[float]) -> tuple[float, float]:
-    """Where a logarithmic axis begins and ends that shows all values and two marks or more."""
+def log_scale(
+    axis: Axis, values: Iterable[float], formatter=plain, pad: float = 0.05, **options
+) -> None:
+    """Make an axis logarithmic that shows the values and two marks or more, at round numbers.
+
+    Beyond the first and the last value, it has `pad` of its length. `formatter` writes a mark;
+    `options` are those of matplotlib's `LogLocator`, such as `base`.
+    """
     low, high = min(values), max(values)
-    middle, reach = sqrt(low * high), max(high / low, 3) ** 0.55  # beyond the first and the last
-    return middle / reach, middle * reach
-
-
-def powers_of_ten(low: float, high: float) -> list[float]:
-    """Those from `low` to `high`, with the one before and the one after."""
-    return [10.0**power for power in range(floor(log10(low)), ceil(log10(high)) + 1)]
-
-
-def round_numbers(low: float, high: float) -> list[float]:
-    """Two round numbers or more from `low` to `high`."""
-    for digits in ((1,), (1, 3), (1, 2, 5), range(1, 10)):  # the first that gives three marks
-        ticks = [digit * power for power in powers_of_ten(low, high) for digit in digits]
-        ticks = [tick for tick in ticks if low <= tick <= high]
-        if len(ticks) >= 3:
-            break
-    return ticks[:: ceil(len(ticks) / 5)]
-
-
-def _three_digits(tick):
-    """A mark of an axis, in two digits below 1 unless these would make it 1."""
-    return f"{tick:.2g}" if tick < 0.985 else f"{tick:.4g}" if tick > 1 else f"{tick:.3g}"
+    if pad:
+        middle, reach = sqrt(low * high), max(high / low, 3) ** (0.5 + pad)
+        low, high = middle / reach, middle * reach
+    axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (low, high)})
+    span = high / low
+    if span < 5 and "base" not in options:
+        marks = MaxNLocator(5, steps=(1, 2, 5, 10))
+    else:
+        subs = (1, 2, 5) if span < 30 else (1, 3) if span < 1000 else (1,)
+        marks = LogLocator(**(dict(subs=subs, numticks=7) | options))
+    axis.set(major_locator=marks, minor_locator=NullLocator(), major_formatter=formatter)

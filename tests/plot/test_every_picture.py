@@ -8,13 +8,13 @@ import pkgutil
 from importlib import import_module
 
 import pytest
-from drawings import cut_off, elements, overlapping, texts
+from drawings import cut_off, elements, overlapping
 from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from d2lhybrid import plot
-from d2lhybrid.plot.svg import Drawing
+from d2lhybrid.plot.drawing import Drawing
 from d2lhybrid.threads.log import Span
 
 MODULES = [import_module(f"{plot.__name__}.{m.name}") for m in pkgutil.iter_modules(plot.__path__)]
@@ -97,42 +97,19 @@ EXAMPLES = {
     "plot_times": lambda draw, k: draw({"a": 2.0 * k, "b": 0.5}),
     "plot_tree": lambda draw, k: draw("e = add(1, 2)", marked=["add(1, 2)"]),
 }
-ALT = {
-    "plot_break_even": "eager starts at zero; b start",
-    "plot_curves": "from 4 KiB to 16 MiB, with GB/s upwards, both axes logarithmic: sum and copy. "
-    "Dotted lines mark sizes, as far as they are known.",
+ALT = {  # others stand in the outputs of notebooks, which nbval compares
+    "plot_chunks": "Dark cells have reached 2; of these there are 0 and 2.",
     "plot_data_flow": "Data flow, one: 1 and 2 flow into + (e); e flows into print. "
     "Data flow, two: 3 (f) stands alone.",
-    "plot_grouped_times": "Shown: A (eager, graph), B (x eager, x graph, y), C (alone).",
-    "plot_lanes": "Bars over time, a row for each lane, on one scale. alone: worker 1. On them: "
-    "A and B. both: worker 1 and worker 2. On them: A, B and done.",
-    "plot_latencies": "source: here and the book. The rows, from the top: a call and start.",
-    "plot_chunks": "from the start to step 1, each with a row for each of 2 ranks and a column for "
-    "each of 2 chunks, and a number in each cell. Dark cells have reached 2; of these there are 0 "
-    "and 2.",
-    "plot_measures": "side by side, with a dot in a row for each label: ms. The rows: C and b.",
-    "plot_outcomes": "if: trace silently wrong, script right, export error.",
-    "plot_pipeline": "arrow from each to the next: graph + guards (what is computed), C.",
-    "plot_published": "3 published speed-ups as dots over the years 2019 to 2021, on a "
-    "logarithmic axis: 1 above the line at 1, 1 below. Labelled: a.",
-    "plot_roofline": "it rises with the bandwidth of cache and memory, and is flat at the peak. "
-    "With it, the dots of ours (1 and 16) and a sum (1).",
-    "plot_scatter": "calls from left to right, time upwards. A straight line marks where both are "
-    "the same: equal. Thin lines lead from a label's first point, hollow, to its others. "
-    "Shown: a and b.",
-    "plot_shares": "The bars: a and b. The pieces, from the left: work and guard. "
-    "A dashed line marks reading.",
-    "plot_speedups": "Speed-ups over eager",
-    "plot_speedups_by_size": "at the sizes 1 and 16",
-    "plot_stages": "define, 2 lines; run, 10.",
-    "plot_steps": "Lines over the step, with the loss upwards: a and b.",
-    "plot_times": "Times, as bars from a common start: a and b.",
+    "plot_lanes": "alone: worker 1. On them: A and B. both: worker 1 and worker 2. On them: A, B",
+    "plot_published": "over the years 2019 to 2021, on a logarithmic axis: 1 above the line at 1, "
+    "1 below. Labelled: a.",
     "plot_tree": "Below Assign e: Call add. Below Call add: 1 and 2. Marked in orange: add(1, 2).",
 }
 
 
 def contrast(one, other):
-    """The contrast of two colours as the guidelines for web content (WCAG 2) define it."""
+    """The contrast of two colors as the guidelines for web content (WCAG 2) define it."""
 
     def luminance(colour):
         parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
@@ -143,7 +120,7 @@ def contrast(one, other):
 
 
 def letters(figure):
-    """Everything written on a figure, each with the colours of its letters and of its ground."""
+    """Everything written on a figure, each with the colors of its letters and of its ground."""
     for text in figure.findobj(Text):
         if not (text.get_visible() and text.get_text().strip()):
             continue
@@ -154,19 +131,6 @@ def letters(figure):
         if text.get_bbox_patch():
             under.append(text.get_bbox_patch())
         yield text, text.get_color(), under[-1].get_facecolor()[:3] if under else "white"
-
-
-def test_the_contrast_is_that_of_the_guidelines():
-    assert contrast("black", "white") == pytest.approx(21)
-    assert contrast("#767676", "white") == pytest.approx(4.54, abs=0.01)
-    assert contrast("#E69F00", "white") == pytest.approx(2.2, abs=0.1)
-
-
-def test_there_is_an_example_of_every_picture():
-    assert EXAMPLES.keys() == PICTURES.keys()
-    for name, function in PICTURES.items():
-        assert "return" in function.__annotations__, name
-        assert function.__doc__, name
 
 
 def example(name, factor=1):
@@ -195,7 +159,11 @@ def figures(pictures, drawings):
     return {name: one for name, one in pictures.items() if name not in drawings}
 
 
-def test_all_letters_can_be_read(figures):
+def test_there_is_an_example_of_every_picture():
+    assert EXAMPLES.keys() == PICTURES.keys()
+
+
+def test_all_letters_have_contrast(figures):
     for name, figure in figures.items():
         found = list(letters(figure))
         assert len(found) > 1, name
@@ -203,17 +171,16 @@ def test_all_letters_can_be_read(figures):
         assert weak == [], name
 
 
-def test_every_picture_has_a_text_that_no_measurement_changes(pictures):
+def test_alternative_text_says_what_is_drawn_and_no_measurement_changes_it(pictures):
     for name, picture in pictures.items():
         alt = picture.alt
         assert example(name, 3).alt == alt, name
         assert len(alt) > 40, name
         assert alt.endswith("."), name
-        assert "\n" not in alt, name
         assert ALT.get(name, "") in alt, name
 
 
-def test_nothing_sticks_out_of_a_picture(figures, drawings):
+def test_nothing_is_cut_off_or_covered(figures, drawings):
     for name, figure in figures.items():
         drawn = figure.get_tightbbox()
         width, height = figure.get_size_inches()
@@ -225,23 +192,16 @@ def test_nothing_sticks_out_of_a_picture(figures, drawings):
         assert overlapping(drawing) == [], name
 
 
-def test_a_drawing_can_stand_in_any_page(drawings):
-    """In a file of its own it is black on white, in a page it takes the page's colours."""
+def test_svg_is_accessible_and_takes_the_colors_of_its_page(drawings):
     for name, drawing in drawings.items():
         (root,) = elements(drawing, "title/..")
         (title,), (described,) = elements(drawing, "title"), elements(drawing, "desc")
-        assert root.get("role") == "img", name
-        assert root.get("aria-labelledby") == described.get("id"), name
+        assert (root.get("role"), root.get("aria-labelledby")) == ("img", described.get("id")), name
         assert title.text, name
         assert described.text == drawing.alt, name
         ground, group = elements(drawing, "rect")[0], elements(drawing, "g")[0]
-        seen = dict(width=ground.get("width"), height=ground.get("height"))
-        assert seen == {side: root.get(side) for side in seen}, name
-        assert ground.get("fill") == "#fff", name
         assert ground.get("style") == "fill:var(--picture-ground,#fff)", name
-        assert group.get("fill") == "#000", name
         assert group.get("style") == "fill:var(--picture-ink,#000)", name
-        assert len(elements(drawing, "text")) == len(texts(drawing)) > 1, name
         for text in elements(drawing, "text"):
             assert {"fill", "style", "stroke", "fill-opacity"}.isdisjoint(text.keys()), name
         for forbidden in ("<style", "class=", "<marker", "url(", "<script", "nan", 'inf"'):
@@ -249,7 +209,7 @@ def test_a_drawing_can_stand_in_any_page(drawings):
         assert len(drawing.svg) < 6000, name
 
 
-def test_what_is_measured_says_so(drawings):
+def test_measured_drawings_are_marked_for_the_sanitizer(drawings):
     measured = {name for name, one in drawings.items() if 'data-figures="measured"' in one.svg}
     assert measured == {"plot_times", "plot_lanes"}
     others = {name for name in drawings if example(name, 3).svg != drawings[name].svg}

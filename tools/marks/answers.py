@@ -27,7 +27,7 @@ def answer(job):
     First come those of the course's own statements above the exercise that the answer and the
     check need, and the exercise's own cells as the course has them. Then the student's cells. What
     these have changed of what the check needs is put back; only the names that the check judges
-    are the student's. The check is the course's, in a copy of d2lhybrid.lesson that nobody sees.
+    are the student's. The check is the course's, in a copy of d2lhybrid.exercises that nobody sees.
     """
     said, lesson, package = [], lesson_of_our_own(), sys.modules["d2lhybrid"]
     lesson.print = said.append
@@ -94,8 +94,8 @@ def verdict_of(said, errors):
 
 
 def lesson_of_our_own():
-    """The module d2lhybrid.lesson once more, so that no answer can change what `check` does."""
-    file = Path(sys.modules["d2lhybrid"].__file__).with_name("lesson.py")
+    """The module d2lhybrid.exercises once more, so that no answer can change what `check` does."""
+    file = Path(sys.modules["d2lhybrid"].__file__).with_name("exercises.py")
     spec = importlib.util.spec_from_file_location("lesson", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -1,20 +1,21 @@
-"""Pictures of programs: who feeds whom, and what a program becomes, step by step."""
+"""Pictures of programs: who feeds whom, syntax trees, and what a program becomes, step by step."""
 
+import ast
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import inf
 
 import networkx
 
 from ..text.dataflow import data_flow
-from .colours import BLUE, ORANGE
-from .svg import HIGH, TITLE, Box, Drawing, pale, width_of
-from .words import joined
+from .drawing import HIGH, TITLE, Box, Drawing, pale, width_of
+from .style import BLUE, ORANGE, joined
 
-LOOK_OF = {"input": (ORANGE, True), "operation": (BLUE, False)}  # a node's kind -> its box
+BOX_OF = {"input": (ORANGE, True), "operation": (BLUE, False)}  # a node's kind -> its box
 WIDEST = 355  # a row of a chain; on a telephone it is not made smaller
 STEP, BETWEEN = 61, 58  # from column to column and from row to row, in pixels
 GAP, AFTER = 26, 40  # between two boxes of a chain, and between two programs
+SPACE, LEVEL = 25, 54  # between two nodes of a tree, from level to level
 POINT = dict(label="", name="", kind="operation")  # where an arrow bends
 IN_ORDER = "from left to right, with an arrow from each to the next"
 Drawable = str | Callable | networkx.DiGraph
@@ -49,26 +50,27 @@ def _described(flow):
     for node in flow:
         if sources := [names[source] for source in flow.predecessors(node)]:
             parts.append(f"{joined(sources)} flow{'s' * (len(sources) == 1)} into {whole[node]}")
-    return "; ".join(parts)
+    return "; ".join(parts) or "nothing"
 
 
 def _is_chain(flow):
     """Whether each value feeds the next, and nothing else."""
-    most = max(max(flow.in_degree(node), flow.out_degree(node)) for node in flow)
-    return most <= 1 and flow.number_of_edges() == len(flow) - 1
+    most = max((max(flow.in_degree(node), flow.out_degree(node)) for node in flow), default=0)
+    return most <= 1 and flow.number_of_edges() >= len(flow) - 1
 
 
 def _draw_downwards(picture, flows):
     left = 0
     for title, flow in flows.items():
-        depth = _depths(flow)
-        routes = [
-            [s, *((s, t, d) for d in range(depth[s] + 1, depth[t])), t] for s, t in flow.edges
-        ]
+        layers = networkx.topological_generations(flow)
+        depth = {node: depth for depth, layer in enumerate(layers) for node in layer}
+        routes = []  # of each arrow, with a bend in each row on the way
+        for source, target in flow.edges:
+            between = range(depth[source] + 1, depth[target])
+            routes.append([source, *((source, target, row) for row in between), target])
         boxes = _boxes(flow, routes)
-        middle = left + max(
-            width_of(title, **TITLE) / 2, *(b.width / 2 - b.x for b in boxes.values())
-        )
+        half = max((box.width / 2 - box.x for box in boxes.values()), default=0)
+        middle = left + max(width_of(title, **TITLE) / 2, half)
         boxes = {node: box._replace(x=box.x + middle) for node, box in boxes.items()}
         picture.text(middle, -45, title, anchor="middle", **TITLE)
         for route in routes:
@@ -79,19 +81,12 @@ def _draw_downwards(picture, flows):
             away = points[-1][0] - other.x
             x = other.x + other.width / 2 * away / (abs(away) + STEP)
             picture.arrow(*points, (x, other.y - HIGH / 2))
-        for node, name in flow.nodes(data="name"):
-            _draw_node(picture, boxes[node], name)
-        left = max(picture.xs) + AFTER
-
-
-def _depths(flow):
-    """How far down each node stands: a row below all that feeds it."""
-    layers = networkx.topological_generations(flow)
-    return {node: depth for depth, layer in enumerate(layers) for node in layer}
+        _draw_nodes(picture, flow, boxes)
+        left = max(picture.xs, default=0) + AFTER
 
 
 def _boxes(flow, routes):
-    """Where each node goes, as node -> Box: below all that feeds it, and between them.
+    """Where each node goes, as node -> Box: a row below all that feeds it, and between them.
 
     An arrow over several rows leads through a point in each, so that it goes around what is there.
     To draw a graph in layers is Sugiyama's method; the program `dot` of Graphviz has it in full.
@@ -109,11 +104,12 @@ def _boxes(flow, routes):
         x, end = -STEP, -inf  # where the node to the left is, and where it ends with its name
         for node in sorted(layer, key=lambda node: (wish[node], place[node])):
             data = flow.nodes.get(node, POINT)
-            box = Box(0, STEP * depth, data["label"], *LOOK_OF[data["kind"]])
+            box = Box(0, STEP * depth, data["label"], *BOX_OF[data["kind"]])
             x = max(wish[node], x + STEP, end + 12 + box.width / 2)
             end = x + box.width / 2 + width_of(data["name"])
             boxes[node] = box._replace(x=x)
-    middle = (min(box.x for box in boxes.values()) + max(box.x for box in boxes.values())) / 2
+    xs = [box.x for box in boxes.values()] or [0]
+    middle = (min(xs) + max(xs)) / 2
     return {node: box._replace(x=box.x - middle) for node, box in boxes.items()}
 
 
@@ -130,19 +126,19 @@ def _draw_chains(picture, flows):
         for source, target in flow.edges:
             one, other = boxes[source], boxes[target]
             if one.y == other.y:
-                ends = (one.x + one.width / 2, one.y), (other.x - other.width / 2, one.y)
-                picture.arrow(*ends)
+                start = one.x + one.width / 2, one.y
+                picture.arrow(start, (other.x - other.width / 2, one.y))
             else:  # to the next row: down, back and down
                 turn = (one.y + other.y) / 2
                 top, bottom = (one.x, one.y + HIGH / 2), (other.x, other.y - HIGH / 2)
                 picture.arrow(top, (one.x, turn), (other.x, turn), bottom)
-        for node, name in flow.nodes(data="name"):
-            _draw_node(picture, boxes[node], name, -10)
+        _draw_nodes(picture, flow, boxes, above=-10)
 
 
-def _draw_node(picture, box, name, above=0):
-    picture.box(box)
-    picture.text(box.x + box.width / 2 + 4, box.y + above, name, font_style="italic")
+def _draw_nodes(picture, flow, boxes, above=0):
+    for node, name in flow.nodes(data="name"):
+        picture.box(box := boxes[node])
+        picture.text(box.x + box.width / 2 + 4, box.y + above, name, font_style="italic")
 
 
 def _rows(flow):
@@ -153,7 +149,7 @@ def _rows(flow):
     nodes, rows, left = list(flow), [{}], 0
     begins = flow.nodes[nodes[1]]["label"] if nodes[1:] else ""
     for place, (node, data) in enumerate(flow.nodes(data=True)):
-        box = Box(0, 0, data["label"], *LOOK_OF[data["kind"]])
+        box = Box(0, 0, data["label"], *BOX_OF[data["kind"]])
         comes_again = data["label"] == begins and place > 1
         if rows[-1] and (comes_again or left + box.width > WIDEST):
             rows.append({})
@@ -197,3 +193,76 @@ def plot_pipeline(steps: dict[str, str]) -> Drawing:
         left += width + AFTER
     parts = [f"{title} ({text})" if text else title for title, text in steps.items()]
     return picture.show(f"Boxes {IN_ORDER}: {', '.join(parts)}.")
+
+
+def plot_tree(programs: str | dict[str, str], marked: Collection[str] = ()) -> Drawing:
+    """Draw the syntax tree of a program, a text, or of each program of a dict from titles.
+
+    The parts whose texts are `marked`, such as 'add(1, 2)', are orange, with all below them.
+    """
+    programs = {"": programs} if isinstance(programs, str) else programs
+    marked = {ast.unparse(_tree_of(text)) for text in marked}
+    trees = {title: _Node(_tree_of(program), marked) for title, program in programs.items()}
+    name = f"Syntax tree{'s' * (len(trees) > 1)}"
+    picture, left = Drawing(name), 0
+    for title, tree in trees.items():
+        room = max(tree.width, width_of(title, **TITLE))
+        picture.text(left + room / 2, -40, title, anchor="middle", **TITLE)
+        tree.draw(picture, left + (room - tree.width) / 2)
+        left += room + 2 * SPACE
+    parts = [(title and f"{title}: ") + tree.described() for title, tree in trees.items()]
+    orange = f" Marked in orange: {joined(sorted(marked))}." if marked else ""
+    return picture.show(f"{name}. {' '.join(parts)}{orange}")
+
+
+def _tree_of(program):
+    """The node to begin with: a single statement stands for itself."""
+    tree = ast.parse(textwrap.dedent(program))
+    return tree.body[0] if len(tree.body) == 1 else tree
+
+
+class _Node:
+    """A node with what is below it, and the room that they take."""
+
+    def __init__(self, node, marked, is_marked=False):
+        node = node.value if isinstance(node, ast.Expr) else node
+        self.label, below = _read(node)
+        self.is_marked = is_marked or ast.unparse(node) in marked
+        self.children = [_Node(child, marked, self.is_marked) for child in below]
+        self.below = sum(child.width + SPACE for child in self.children) - SPACE
+        self.width = max(Box(0, 0, self.label).width, self.below)
+
+    def draw(self, picture, left, y=0):
+        """Draw it all, from `left` on; returns where its own node is."""
+        x, at = left + self.width / 2, left + (self.width - self.below) / 2
+        for child in self.children:
+            below = child.draw(picture, at, y + LEVEL), y + LEVEL - HIGH / 2
+            picture.line((x, y + HIGH / 2), below)
+            at += child.width + SPACE
+        picture.box(Box(x, y, self.label, ORANGE if self.is_marked else BLUE))
+        return x
+
+    def described(self):
+        """What is below what, from the top."""
+        if not self.children:
+            return f"{self.label} alone."
+        here = f"Below {self.label}: {joined(child.label for child in self.children)}."
+        return " ".join([here, *(c.described() for c in self.children if c.children)])
+
+
+def _read(node):
+    """How a node reads, such as `Assign e`, `Call add` or `+`, and the nodes below it."""
+    below = [n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr_context)]
+    match node:
+        case ast.Constant():
+            return repr(node.value), []
+        case ast.Name():
+            return f"Name {node.id}", []
+        case ast.Assign(targets=[ast.Name(name)]):
+            return f"Assign {name}", [node.value]
+        case ast.Call(ast.Name(name)):
+            return f"Call {name}", below[1:]
+        case ast.BinOp():
+            alone = ast.BinOp(ast.Name("a"), node.op, ast.Name("a"))
+            return ast.unparse(alone).strip("a "), [node.left, node.right]
+    return type(node).__name__, below

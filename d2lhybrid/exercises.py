@@ -1,4 +1,4 @@
-"""What a lesson needs: errors made on purpose, checked answers, sections that can be left out.
+"""What exercises and cells need: errors made on purpose, checked answers, optional sections.
 
 >>> with raises(TypeError):
 ...     1 + "1"
@@ -27,8 +27,9 @@ def raises(*expected: type[BaseException], show_calls: bool = False, line: int |
     """Run a block that must fail, and print how it failed, so that the notebook goes on.
 
     With `show_calls`, the line that failed in each function on the way is printed above it,
-    outermost first. `line` chooses one line of a long message, as an index does. Another type of
-    error passes through; no error at all is an AssertionError.
+    outermost first. `line` chooses one line of a long message, as an index does; of a shorter
+    one the last is shown. Another type of error passes through; no error at all is an
+    AssertionError.
     """
     try:
         yield
@@ -41,12 +42,13 @@ def raises(*expected: type[BaseException], show_calls: bool = False, line: int |
         name = type(error).__name__
         lines = f"{name}: {error}".splitlines()
         if line is not None:
-            said = ([one.strip() for one in str(error).splitlines() if one.strip()] or [""])[line]
-            lines = [said if said.startswith(f"{name}:") else f"{name}: {said}"]
-        for one in lines:
-            print(textwrap.fill(one, 88, break_long_words=False, break_on_hyphens=False))
+            whole = [text.strip() for text in str(error).splitlines() if text.strip()] or [""]
+            chosen = whole[line] if -len(whole) <= line < len(whole) else whole[-1]
+            lines = [chosen if chosen.startswith(f"{name}:") else f"{name}: {chosen}"]
+        for text in lines:
+            print(textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False))
     else:
-        names = " or ".join(one.__name__ for one in expected)
+        names = " or ".join(kind.__name__ for kind in expected)
         raise AssertionError(f"{names} was expected here, and nothing was raised")
 
 
@@ -59,7 +61,7 @@ def check(answer: Any, truth: Any, by: Callable[[Any], Any] = lambda answer: ans
     not count, nor does the last digit of a float.
     """
     try:
-        if is_open(answer) or is_open(value := by(answer)):
+        if has_blank(answer) or has_blank(value := by(answer)):
             print("not yet")
         else:
             print("right" if same(value, truth) else f"not right: it gives {value!r}")
@@ -67,18 +69,18 @@ def check(answer: Any, truth: Any, by: Callable[[Any], Any] = lambda answer: ans
         print(f"not right: {type(error).__name__}: {error}")
 
 
-def is_open(answer):
+def has_blank(answer):
     """Whether an answer is `...`, or holds one somewhere."""
     if isinstance(answer, dict):
-        return is_open([*answer.keys(), *answer.values()])
+        return has_blank([*answer.keys(), *answer.values()])
     if isinstance(answer, (list, tuple, set, frozenset)):
-        return any(map(is_open, answer))
+        return any(map(has_blank, answer))
     return answer is ...
 
 
 def same(value, truth):
     """Whether two values mean the same to a person who compares them."""
-    value, truth = map(plain, (value, truth))
+    value, truth = map(normalized, (value, truth))
     if isinstance(value, str) and isinstance(truth, str):
         return value.split() == truth.split()
     if isinstance(value, list) and isinstance(truth, list):
@@ -91,7 +93,7 @@ def same(value, truth):
     return bool(value == truth)
 
 
-def plain(value):
+def normalized(value):
     """A value without what does not count: its kind of sequence, its capitals."""
     if not isinstance(value, type):  # a class has the methods of its tensors, too
         if hasattr(value, "__array__") and not hasattr(value, "tolist"):
@@ -101,7 +103,7 @@ def plain(value):
     if isinstance(value, (tuple, range)):
         return list(value)
     if isinstance(value, (set, frozenset)):
-        return {plain(one) if isinstance(one, str) else one for one in value}
+        return {normalized(item) if isinstance(item, str) else item for item in value}
     if isinstance(value, (Fraction, Decimal)):
         return float(value)
     return value.casefold() if isinstance(value, str) else value

@@ -17,39 +17,24 @@ def wrong(a):
     return a + "1"
 
 
-def test_raises_prints_the_error_and_goes_on(capsys):
-    with raises(TypeError):
-        wrong(1)
-    assert (
-        capsys.readouterr().out == "TypeError: unsupported operand type(s) for +: 'int' and 'str'\n"
-    )
-
-
-def test_raises_shows_who_called_whom(capsys):
+def test_raises_prints_the_error_and_who_called_whom(capsys):
     with raises(TypeError, show_calls=True):
         wrong(1)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:-1] == [
-        "in test_raises_shows_who_called_whom: wrong(1)",
+    assert capsys.readouterr().out.splitlines() == [
+        "in test_raises_prints_the_error_and_who_called_whom: wrong(1)",
         'in wrong: return a + "1"',
+        "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
     ]
-    assert lines[-1].startswith("TypeError: ")
 
 
-def test_raises_says_where_there_is_no_source(capsys):
-    with raises(ZeroDivisionError, show_calls=True):
-        exec(compile("1 / 0", "", "exec"))
+@pytest.mark.parametrize("name", ["<module>", "<cell line: 1>"])  # IPython 7 has the second
+def test_raises_names_a_cell_that_has_no_source(capsys, name):
+    with raises(ZeroDivisionError, KeyError, show_calls=True):
+        exec(compile("1 / 0", "", "exec").replace(co_name=name))
     assert capsys.readouterr().out.splitlines()[1:] == [
         "in <module>: (no source line known)",
         "ZeroDivisionError: division by zero",
     ]
-
-
-def test_raises_names_a_cell_alike_in_every_ipython(capsys):
-    code = compile("wrong(1)", "", "exec").replace(co_name="<cell line: 1>")
-    with raises(TypeError, show_calls=True):
-        exec(code)
-    assert capsys.readouterr().out.splitlines()[1] == "in <module>: (no source line known)"
 
 
 IN_USER_CODE = """in user code:
@@ -69,16 +54,12 @@ def test_raises_shows_one_line_of_a_long_message(capsys):
         ("in user code:\n\nthe cause", -1, "ValueError: the cause"),
         ("ValueError was raised", 0, "ValueError: ValueError was raised"),
         ("", 0, "ValueError:"),
+        ("one\ntwo", 3, "ValueError: two"),  # of a shorter message the last
+        ("one\ntwo", -3, "ValueError: two"),
     ]:
         with raises(ValueError, line=line):
             raise ValueError(message)
         assert capsys.readouterr().out == shown + "\n", (message, line)
-
-
-def test_raises_takes_several_types(capsys):
-    with raises(KeyError, ZeroDivisionError):
-        1 / 0  # noqa: B018
-    assert capsys.readouterr().out == "ZeroDivisionError: division by zero\n"
 
 
 def test_raises_lets_other_errors_through(capsys):
@@ -116,51 +97,35 @@ CHECKED = [
     (..., 6, "not yet"),
     ([2, ...], [2, 3], "not yet"),
     ((..., ...), [2, 3], "not yet"),
-    ([[1, 2], [3, ...]], [[1, 2], [3, 4]], "not yet"),
     ({"rows": ...}, {"rows": 3}, "not yet"),
-    ({1, ...}, {1, 2}, "not yet"),
     ((tensor([1, 2]), ...), [[1, 2], 3], "not yet"),
     # numbers
     (6, 6, "right"),
-    (5, 6, "not right: it gives 5"),
     (4.0, 4, "right"),
     (0.1 + 0.2, 0.3, "right"),
-    (0.31, 0.3, "not right: it gives 0.31"),
-    (float("inf"), float("inf"), "right"),
     (10**20 + 1, 10**20, "not right: it gives 100000000000000000001"),
-    (2j, 2j, "right"),
     (None, 6, "not right: it gives None"),
-    ("6", 6, "not right: it gives '6'"),
     (6.0, "6", "not right: it gives 6.0"),
     # sequences
-    ([2, 3], [2, 3], "right"),
-    ((2, 3), [2, 3], "right"),
     ([2, 3], (2, 3), "right"),
     (range(3), [0, 1, 2], "right"),
     ([(1, 2), (3, 4)], [[1, 2], [3, 4]], "right"),
     ([3, 2], [2, 3], "not right: it gives [3, 2]"),
     ([2, 3, 4], [2, 3], "not right: it gives [2, 3, 4]"),
-    ([], [1], "not right: it gives []"),
-    ({1, 2}, {2, 1}, "right"),
     ({"rows": (1, 2)}, {"rows": [1, 2]}, "right"),
     ({"rows": 1}, {"columns": 1}, "not right: it gives {'rows': 1}"),
     # words
     ("No clear  difference ", "no clear difference", "right"),
-    (["Slower", "FASTER"], ("slower", "faster"), "right"),
     ("no difference", "no clear difference", "not right: it gives 'no difference'"),
     # tensors and arrays
     (tensor(6), 6, "right"),
-    (tensor([2, 3]), [2, 3], "right"),
     ([2, 3], tensor([2, 3]), "right"),
     (tensor([0.1, 0.2]), [0.1, 0.2], "right"),
     (tensor([[1.0, 2.0]], requires_grad=True), tensor([[1, 2]]), "right"),
-    (tensor([2, 3]), 2, "not right: it gives tensor([2, 3])"),
     (tensor([2, 3]), [2, 4], "not right: it gives tensor([2, 3])"),
-    ([tensor(1), 2], [1, 2], "right"),
     (numpy.array([2, 3]), (2, 3), "right"),
     (numpy.float64(0.5), 0.5, "right"),
     # other things
-    (TypeError, TypeError, "right"),
     (torch.Tensor, torch.Tensor, "right"),
     (numpy.ndarray, torch.Tensor, "not right: it gives <class 'numpy.ndarray'>"),
     (Odd(), 6, "not right: ValueError: not with me"),
@@ -177,17 +142,13 @@ def test_check(capsys):
 
 def test_check_by(capsys):
     for answer, line in [
-        (..., "not yet"),
         ("ab", "right"),
         ("abc", "not right: it gives 3"),
         (7, "not right: TypeError: object of type 'int' has no len()"),
     ]:
         check(answer, 2, by=len)
         assert capsys.readouterr().out == line + "\n", line
-
-
-def test_a_function_that_still_returns_dots_is_not_an_answer_yet(capsys):
-    check(lambda x: ..., 2, by=lambda function: function(1))
+    check(lambda x: ..., 2, by=lambda function: function(1))  # a function still to be written
     assert capsys.readouterr().out == "not yet\n"
 
 
@@ -199,18 +160,14 @@ def test_needs_says_what_is_missing(capsys):
     assert capsys.readouterr().out == expected
 
 
-def test_muted_may_stand_in_muted(caplog):
-    with muted():
+def test_muted_holds_back_output_warnings_and_logs_even_inside_itself(capsys, caplog):
+    with warnings.catch_warnings(record=True) as heard, muted():
         with muted():
             pass
-        logging.getLogger("torch").warning("no GPU")
-    assert caplog.records == []
-
-
-def test_reports_and_warnings_of_the_compilers_are_not_shown(capsys, caplog):
-    with warnings.catch_warnings(record=True) as heard, muted():
         warnings.warn("no GPU", stacklevel=1)
         logging.getLogger("torch").warning("no GPU")
         print("chosen: a kernel")
         print("chosen: a kernel", file=sys.stderr)  # as max_autotune does
     assert [heard, caplog.records, *capsys.readouterr()] == [[], [], "", ""]
+    logging.getLogger("torch").warning("no GPU")
+    assert len(caplog.records) == 1

@@ -5,18 +5,13 @@ follows a dark theme. There is no style sheet in it, since a page would take it 
 """
 
 import builtins
-import os
-import sys
-from base64 import b64encode
 from html import escape
 from importlib.util import find_spec
 from math import ceil, floor, hypot
-from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
-from .colours import BLUE, GREY
-from .words import decimal
+from .style import BLUE, GRAY, Picture
 
 TITLE = dict(font_weight="bold")  # of a part of a picture
 HIGH, MARGIN = 24, 5  # pixels: of a box, around a picture
@@ -29,7 +24,7 @@ class Box(NamedTuple):
     x: float
     y: float
     label: str
-    colour: str = BLUE
+    color: str = BLUE
     round: bool = False
 
     @property
@@ -37,14 +32,14 @@ class Box(NamedTuple):
         return max(HIGH, width_of(self.label) + (15 if self.round else 10))
 
 
-class Drawing:
+class Drawing(Picture):
     """A picture that is as large as what is drawn. Lengths are in pixels, and y runs downwards.
 
     What is `measured` differs from run to run, so the course's check does not compare it.
     """
 
     def __init__(self, title: str, measured: bool = False):
-        self.title, self.measured, self.alt, self.shown_in = title, measured, "", None
+        self.title, self.measured, self.shown_in = title, measured, None
         self.parts, self.xs, self.ys = [], [], []  # what is drawn, and how far it reaches
 
     def add(self, element, xs, ys, text="", **look):
@@ -58,7 +53,7 @@ class Drawing:
         self.add("rect", (x, x + width), (y, y + height), **look)
 
     def line(self, *points, **look):
-        look = dict(points=points, fill="none", stroke=GREY, stroke_width=1.5) | look
+        look = dict(points=points, fill="none", stroke=GRAY, stroke_width=1.5) | look
         self.add("polyline", *zip(*points, strict=True), **look)
 
     def arrow(self, *points):
@@ -68,7 +63,7 @@ class Drawing:
         a, b = (end_x - x) / long, (end_y - y) / long  # one pixel along it
         self.line(*points[:-1], (end_x - 7 * a, end_y - 7 * b))
         wings = [(end_x - 9 * a + c * b, end_y - 9 * b - c * a) for c in (-4, 4)]
-        self.add("polygon", *zip(*wings, strict=True), points=[points[-1], *wings], fill=GREY)
+        self.add("polygon", *zip(*wings, strict=True), points=[points[-1], *wings], fill=GRAY)
 
     def text(self, x, y, text, size=13, anchor="start", **look):
         """Write lines of text, the middle of the first at `y`."""
@@ -83,7 +78,7 @@ class Drawing:
             self.add("text", (left, left + width), ys, line, y=base, **place, **look)
 
     def box(self, box):
-        width, look = box.width, pale(box.colour)
+        width, look = box.width, pale(box.color)
         left, top = box.x - width / 2, box.y - HIGH / 2
         look |= dict(rx=width / 2, ry=HIGH / 2) if box.round else dict(rx=4)
         self.rect(left, top, width, HIGH, **look)
@@ -92,8 +87,9 @@ class Drawing:
     @property
     def view(self):
         """Its left side, its top, its width and its height."""
-        left, top = floor(min(self.xs)) - MARGIN, floor(min(self.ys)) - MARGIN
-        return left, top, ceil(max(self.xs)) + MARGIN - left, ceil(max(self.ys)) + MARGIN - top
+        xs, ys = self.xs or [0], self.ys or [0]
+        left, top = floor(min(xs)) - MARGIN, floor(min(ys)) - MARGIN
+        return left, top, ceil(max(xs)) + MARGIN - left, ceil(max(ys)) + MARGIN - top
 
     @property
     def svg(self):
@@ -112,9 +108,17 @@ fill="#fff" style="fill:var(--picture-ground,#fff)"/>
 </g></svg>
 """
 
+    @property
+    def png(self):
+        if not find_spec("matplotlib"):
+            return b""
+        from .png import paint
+
+        return paint(self.parts, self.view)
+
     def show(self, alt):
         """Give it its alternative text, and show it where there is a notebook; returns it."""
-        self.alt = " ".join(alt.split())
+        self.describe(alt)
         if display := getattr(builtins, "display", None):  # IPython puts it there
             display(self)
         return self
@@ -122,42 +126,15 @@ fill="#fff" style="fill:var(--picture-ground,#fff)"/>
     def _ipython_display_(self):
         """Show it once in a cell, also where the last line of the cell is what has shown it."""
         from IPython import get_ipython
-        from IPython.display import display
 
         if self.shown_in != (cell := get_ipython().execution_count):
             self.shown_in = cell
-            data, metadata = self._repr_mimebundle_()
-            display(data, metadata=metadata, raw=True)
-
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        data, metadata = {"text/plain": self.alt, "image/svg+xml": self.svg}, {}
-        if find_spec("matplotlib"):  # for viewers that show no SVG
-            from .png import png
-
-            data["image/png"] = b64encode(png(self.parts, self.view)).decode()
-            metadata["image/png"] = dict(alt=self.alt, width=self.view[2], height=self.view[3])
-        # JupyterLab shows SVG as an image, without the page's colours and the alternative text
-        if "JPY_SESSION_NAME" in os.environ or sys.platform == "emscripten":
-            colours = "--picture-ink:currentColor;--picture-ground:none"
-            data["text/html"] = f'<div style="{colours}">{self.svg}</div>'
-        return data, metadata
-
-    def save(self, path: str | Path) -> None:
-        """Write it into a file whose name ends in .svg or .png."""
-        path = Path(path)
-        if path.suffix == ".svg":
-            path.write_bytes(self.svg.encode())
-        elif path.suffix == ".png":
-            from .png import png
-
-            path.write_bytes(png(self.parts, self.view))
-        else:
-            raise ValueError(f"{path} must end in .svg or .png")
+            super()._ipython_display_()
 
 
-def pale(colour: str) -> dict:
+def pale(color: str) -> dict:
     """The look of an area on which letters can be read, whatever the ground."""
-    return dict(fill=colour, fill_opacity=0.2, stroke=colour)
+    return dict(fill=color, fill_opacity=0.2, stroke=color)
 
 
 def width_of(text: str, size: float = 13, font_weight: str = "", font_family: str = "", **_):
@@ -172,7 +149,7 @@ def ticks(low: float, high: float) -> dict[float, str]:
     steps = (digit * 10.0**power for power in range(-12, 300) for digit in (1, 2, 5))
     step = next(step for step in steps if (high - low) / step <= 8)
     numbers = [step * n for n in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
-    return {number: decimal(number) for number in numbers}
+    return {number: f"{number:,.12f}".rstrip("0").rstrip(".") for number in numbers}
 
 
 def _element(name, look, text):

@@ -1,0 +1,570 @@
+"""Pictures of what was measured: times, speed-ups, curves and outcomes, drawn by matplotlib.
+
+Ratios of two times stand on logarithmic axes: half and double are equally far from 1. Each function
+makes a figure and returns its Axes, or a list of them where there are several.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date
+from itertools import chain, pairwise, product
+from math import atan, degrees, floor, inf, log2, nan, sqrt
+from statistics import fmean, median
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+from ..benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
+from ..tables import seconds, unit_for
+from .axes import annotate, beside, label_rows, legend, log_scale, new_axes, new_panels, with_alt
+from .style import BLACK, BLUE, GRAY, GREEN, ORANGE, PALE_BLUE, RED, SKY, colors_of, joined, styles
+
+COLOR_OF = {FASTER: BLUE, SLOWER: RED, EQUAL: GREEN, UNCLEAR: GRAY}
+DOT_OF = {"eager": dict(color=BLACK, markerfacecolor="white", markeredgewidth=2)}
+DOT_OF |= {verdict: dict(color=color) for verdict, color in ({"": BLACK} | COLOR_OF).items()}
+CELL_OF = {  # outcome -> the color of its cell, and of its word
+    "right": (PALE_BLUE, BLACK),
+    "silently wrong": (RED, BLACK),
+    "error": ("white", GRAY),
+}
+CLOSE = dict(handletextpad=0, columnspacing=1)  # a legend of marks
+IN_SECONDS = EngFormatter("s")  # a mark of an axis of times: 100 µs
+
+Speedup = tuple[float, float, float, str]  # speed-up, both ends of its interval, verdict
+Points = Iterable[tuple[float, float]]
+
+
+def _in_bytes(size, _=None):
+    """A number of bytes in a fitting unit: 48 KiB."""
+    power = floor(log2(size) / 10)
+    return f"{size / 1024**power:g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+
+
+def _two_digits(number):
+    """A number in two digits, or in all those before the point."""
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+
+
+# Speed-ups and other ratios. Explained in notebook 06.
+
+
+def plot_ratios(ratios: dict[str, Sequence[float]], title: str = "") -> Axes:
+    """Draw ratios, the second time divided by the first, as dots in a row for each label."""
+    xlabel = "\u2190 second faster      second time / first time      second slower \u2192"
+    ax = new_axes(8, 1.1 + 0.55 * len(ratios), xlabel=xlabel, title=title)
+    _scale_around_one(ax, "x", chain(*ratios.values()))
+    for row, values in enumerate(ratios.values()):
+        color = (BLUE, RED)[row % 2]
+        ax.plot(values, [row] * len(values), "o", color=color, markersize=9, alpha=0.55)
+    label_rows(ax, ratios)
+    name = f"{title}: ratios" if title else "Ratios"
+    alt = "of two times as dots around a line at 1, on a logarithmic axis"
+    return with_alt(ax, f"{name} {alt}. The rows: {joined(ratios)}.")
+
+
+def plot_pairs(ratios: Sequence[float], low: float, high: float) -> Axes:
+    """Draw the ratio of each round as a dot, and the interval of their median as a band.
+
+    The picture shows the middle eighty per cent of the dots, or less where the band would else be
+    too thin to be seen; all others are small triangles at its edge.
+    """
+    ax = new_axes(9, 3, xlabel="round", ylabel="ratio of its two times")
+    ordered, far = sorted(ratios), len(ratios) // 10
+    middle, reach = sqrt(low * high), (high / low) ** 6
+    bottom = min(max(ordered[far], middle / reach), low, 1) / 1.002
+    top = max(min(ordered[-1 - far], middle * reach), high, 1) * 1.002
+    rounds = range(1, len(ratios) + 1)
+    ax.plot(rounds, ratios, ".", color=BLUE, markersize=5, alpha=0.6)
+    for edge, marker, sign in ((top, "^", 1), (bottom, "v", -1)):
+        beyond = [at for at in rounds if sign * ratios[at - 1] > sign * edge]
+        ax.plot(beyond, [edge] * len(beyond), marker, color=SKY, markersize=4, clip_on=False)
+    ax.axhspan(low, high, color=ORANGE, alpha=0.75, zorder=3, label="95 % interval of the median")
+    ax.axhline(1, color=BLACK, linewidth=1.2, linestyle="--", zorder=4)
+    log_scale(ax.yaxis, [bottom, top], "{x:.4g}", pad=0, subs=(1, 2, 5))
+    legend(ax, "above, right")
+    alt = """The ratio of the two times of each round as a dot, round by round, on a logarithmic
+        axis, with a dashed line at 1 and a band for the 95 % interval of the median. The farthest
+        dots are triangles at the edge."""
+    return with_alt(ax, alt)
+
+
+def plot_speedups(
+    speedups: dict[str, Speedup],
+    baseline: str,
+    grey_zone: float,
+    launches: Mapping[str, Sequence[tuple[float, float, float]]] = {},
+) -> Axes:
+    """Draw speed-ups over a baseline as dots with their intervals, a forest plot.
+
+    `speedups` maps each label but the baseline's to (speed-up, low, high, verdict), `low` 0 and
+    `high` infinity where the interval has no bounds. A gray band reaches from 1 / `grey_zone` to
+    `grey_zone`: an interval that touches it is not clearly faster or slower. `launches` maps each
+    label to the (speed-up, low, high) of each launch, if there were several: thin bars below.
+    """
+    several = max(map(len, launches.values()), default=0)
+    xlabel = f"\u2190 slower      speed-up over {baseline}      faster \u2192"
+    ax = new_axes(8, 1.2 + (0.55 + 0.1 * several) * len(speedups), xlabel=xlabel)
+    edge = min(grey_zone, 1e6)  # matplotlib cannot draw an infinite band
+    ax.axvspan(1 / edge, edge, color="#EEEEEE", linewidth=0)
+    bars = []
+    for row, (label, (*numbers, verdict)) in enumerate(speedups.items()):
+        beside(ax, 1, row, f"{numbers[0]:.2f}  {verdict}", 8, va="center")
+        bars.append((row, COLOR_OF[verdict], 3, *numbers))
+        for i, launch in enumerate(launches.get(label, ())):  # between its row and the next
+            bars.append((row + 0.15 + 0.6 * i / several, BLACK, 1, *launch))
+    farthest = _scale_around_one(ax, "x", [number for bar in bars for number in bar[3:]])
+    for row, color, width, speedup, low, high in bars:
+        ends = [max(low, 1 / farthest), min(high, farthest)]  # or the edge of the picture
+        ax.plot(ends, [row, row], color=color, linewidth=width, solid_capstyle="butt")
+        ax.plot(speedup, row, "o", color=color, markersize=3 * width)
+    label_rows(ax, speedups)
+    if several:
+        ax.set_ylim(len(speedups) - 0.15, -0.3)
+    below = "Below each, its launches as thin bars. " if launches else ""
+    alt = f"""Speed-ups over {baseline} as dots with their intervals, on a logarithmic axis, around
+        a line at 1 and a grey band of what cannot be told from it. {below}The rows, each with its
+        verdict: {joined(speedups)}."""
+    return with_alt(ax, alt)
+
+
+def plot_speedups_by_size(
+    sizes: Sequence[float],
+    speedups: dict[str, Sequence[Speedup]],
+    baseline: str,
+    crossings: Iterable = (),
+) -> Axes:
+    """Draw speed-ups over the size: for each label a line, with its intervals as a band.
+
+    `sizes` are above 0, the smallest first. `speedups` maps a label to what `plot_speedups` takes,
+    for each size. `crossings` are (label, size, text): a dotted line where a candidate becomes
+    faster than the baseline, or slower.
+    """
+    ax = new_axes(8, 4.5, xlabel="size", ylabel=f"speed-up over {baseline}", xscale="log")
+    every = chain(*speedups.values())
+    farthest = _scale_around_one(ax, "y", [number for one in every for number in one[:3]])
+    colors, texts = colors_of(speedups), [f"{size:.15g}" for size in sizes]
+    for label, color in colors.items():
+        middles, lows, highs, verdicts = zip(*speedups[label], strict=True)
+        lows = [max(low, 1 / farthest) for low in lows]
+        highs = [min(high, farthest) for high in highs]
+        faces = [color if verdict in (FASTER, SLOWER) else "white" for verdict in verdicts]
+        ax.fill_between(sizes, lows, highs, color=color, alpha=0.25, linewidth=0)
+        ax.plot(sizes, middles, color=color, linewidth=2, label=label)
+        ax.scatter(sizes, middles, s=45, c=faces, edgecolors=color, zorder=3)
+    for label, at, text in crossings:
+        ax.axvline(at, color=colors[label], linewidth=1.5, linestyle=":")
+        annotate(ax, text, (at, 0), (4, 4), xycoords=("data", "axes fraction"))
+    ax.set_xticks(sizes, texts)
+    ax.xaxis.set_minor_locator(NullLocator())
+    legend(ax, "inside")
+    alt = f"""Speed-ups over {baseline} at the sizes {joined(texts)}, both axes logarithmic, around
+        a line at 1. A line with a band for its intervals, filled dots where the verdict is clear,
+        for each of: {joined(speedups)}."""
+    return with_alt(ax, alt)
+
+
+def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
+    """Draw published speed-ups over their dates; `ratios` are ('2019-05-17', 1.2, 'label')."""
+    dates, speedups, labels = zip(*ratios, strict=True)
+    years = [1 + date.fromisoformat(day).toordinal() / 365.2425 for day in dates]
+    ax = new_axes(9, 3.6, xlabel="date", ylabel="published speed-up")
+    _scale_around_one(ax, "y", speedups)
+    for year, speedup, label in zip(years, speedups, labels, strict=True):
+        color = BLUE if speedup > 1 else RED if speedup < 1 else GRAY
+        ax.plot(year, speedup, "o", color=color, markersize=7, alpha=0.7)
+        points, va = (7, "bottom") if speedup > 1 else (-7, "top")  # away from the line
+        annotate(ax, label, (year, speedup), (0, points), ha="center", va=va)
+    ax.set_xlim(min(years) - 0.3, max(years) + 0.3)
+    ax.xaxis.set(major_locator=MaxNLocator(8, integer=True), major_formatter="{x:.0f}")
+    above, below = (sum(sign * speedup > sign for speedup in speedups) for sign in (1, -1))
+    shown = [label for label in labels if label]
+    labelled = f" Labelled: {joined(shown)}." if shown else ""
+    alt = f"""{len(dates)} published speed-ups as dots over the years {min(dates)[:4]} to
+        {max(dates)[:4]}, on a logarithmic axis: {above} above the line at 1, {below}
+        below.{labelled}"""
+    return with_alt(ax, alt)
+
+
+def _scale_around_one(ax, name, ratios):
+    """Show all ratios but 0 and infinity on an axis, and a line at 1; returns the axis' end."""
+    shown = [ratio for ratio in ratios if 0 < ratio < inf]
+    farthest = max(1.02, *shown, *[1 / ratio for ratio in shown]) ** 1.15
+    ends = 1 / farthest, farthest  # as far down as up
+    log_scale(getattr(ax, f"{name}axis"), ends, "{x:.4g}", pad=0, subs=(1, 2, 5))
+    (ax.axvline if name == "x" else ax.axhline)(1, color=GRAY, linewidth=1.5)
+    return farthest
+
+
+# Times: what they are made of, how they spread, when they pay.
+
+
+def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]], xlabel: str) -> Axes:
+    """Draw the times of several ways to compute the same as dots, a row for each, in groups.
+
+    `groups` maps the name of a group to a dict from ways to (seconds, verdict). The first way is
+    the eager one, with '': a hollow dot, and a dotted line through the rows of its group. Where all
+    verdicts of a group are '', nothing is compared, and the dots are black.
+    """
+    gap, height = 0.35, 0.27  # between two groups, in rows; of a row, in inches
+    rows = sum(map(len, groups.values())) + gap * (len(groups) - 1)
+    ax = new_axes(9, 0.95 + height * rows, xlabel=xlabel)
+    place, names, places, dots = 0.0, [], [], {}
+    for name, group in groups.items():
+        if places:
+            place += gap
+            # through the labels and the times, too; the layout must not make room for it
+            line = ax.axhline(place - (1 + gap) / 2, -9, 9, color="#CCCCCC", linewidth=1)
+            line.set(clip_on=False, in_layout=False)
+        names.append(beside(ax, 0, place, name, 0, fontweight="bold"))
+        compared = any(verdict for _, verdict in group.values())
+        for number, (time, kind) in enumerate(group.values()):
+            if compared and not number:
+                kind, ends = "eager", [place, place + len(group) - 0.6]
+                ax.plot([time, time], ends, ":", color=BLACK, linewidth=1.5)
+            (dots[kind],) = ax.plot(time, place, "o", markersize=8, zorder=3, **DOT_OF[kind])
+            beside(ax, 1, place, seconds(time, digits=3), 8)
+            places.append(place)
+            place += 1
+    log_scale(ax.xaxis, ax.dataLim.intervalx, IN_SECONDS)
+    label_rows(ax, list(chain(*groups.values())), places, room=0.6)
+    ax.grid(axis="y", color="#EEEEEE")
+    # the names of the groups stand in a column of their own, left of the labels of the rows
+    columns = [names, ax.get_yticklabels()]
+    widths = [max(text.get_window_extent().width for text in column) for column in columns]
+    for text in names:
+        text.set_position((-sum(widths) - 24, 0))  # in points: a new figure has 72 dots an inch
+    if kinds := [kind for kind in DOT_OF if kind and kind in dots]:
+        legend(ax, "above, right", [dots[kind] for kind in kinds], kinds, **CLOSE)
+    shown = [f"{name} ({', '.join(group)})" for name, group in groups.items()]
+    alt = f"""{xlabel.capitalize()}: a dot in a row for each candidate, with the time beside it, in
+        groups, on a logarithmic axis. The first dot of a group with verdicts is hollow, and a
+        dotted line leads from it through the rows of its group; the colours of the others are their
+        verdicts. Shown: {", ".join(shown)}."""
+    return with_alt(ax, alt)
+
+
+def plot_shares(
+    shares: dict[str, dict[str, float]],
+    limit: float | None = None,
+    limit_label: str = "limit",
+    xlabel: str = "",
+) -> Axes:
+    """Draw what each time is made of as a bar in pieces, and a line at the `limit` of all.
+
+    `shares` maps a label to a dict from parts to seconds; all have the same parts, in one order.
+    With `xlabel`, such as 'MiB a device', they are no times.
+    """
+    whole = max(sum(parts.values()) for parts in shares.values())
+    unit, factor = ("", 1) if xlabel else unit_for(whole)
+    ax = new_axes(9, 1.5 + 0.5 * len(shares), xlabel=xlabel or f"{unit} a call")
+    left = [0.0] * len(shares)
+    parts = next(iter(shares.values()))
+    for part, color in colors_of(parts).items():
+        pieces = [share[part] * factor for share in shares.values()]
+        ax.barh(range(len(shares)), pieces, left=left, color=color, height=0.6, label=part)
+        left = [a + b for a, b in zip(left, pieces, strict=True)]
+    if limit is not None:
+        ax.axvline(limit * factor, color=BLACK, linewidth=2, linestyle="--", label=limit_label)
+    label_rows(ax, shares, room=0.28 + 0.05 * len(shares))
+    legend(ax, "above")
+    line = f" A dashed line marks {limit_label}." if limit is not None else ""
+    title = f"{xlabel}, and what they are" if xlabel else "What the time of a call is"
+    alt = f"""{title} made of, as bars in pieces. The bars: {joined(shares)}. The pieces, from the
+        left: {joined(parts)}.{line}"""
+    return with_alt(ax, alt)
+
+
+def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -> Axes:
+    """Draw the time of each block of calls over the moment at which the block began.
+
+    `blocks` maps a label to (moments, times), both in seconds and in the order of measuring.
+    """
+    start = min(moments[0] for moments, _ in blocks.values())
+    unit, factor = unit_for(median(time for _, times in blocks.values() for time in times))
+    ax = new_axes(9, 3.5, xlabel="seconds since the start", ylabel=f"{unit} a call")
+    for label, color in colors_of(blocks, (BLUE, RED)).items():
+        moments = [moment - start for moment in blocks[label][0]]
+        times = [time * factor for time in blocks[label][1]]
+        ax.plot(moments, times, ".", color=color, markersize=3, alpha=0.5)
+        middle = (moments[0] + moments[-1]) / 2
+        annotate(ax, label, (middle, 1), (0, 3), xycoords=("data", "axes fraction"), ha="center")
+    log_scale(ax.yaxis, ax.dataLim.intervaly)
+    alt = f"""The time of each block of calls as a dot over the moment of measuring, on a
+        logarithmic axis. From left to right: {joined(blocks)}."""
+    return with_alt(ax, alt)
+
+
+def plot_distribution(times: Sequence[float]) -> Axes:
+    """Draw how often each time, in seconds, was measured, with the median and the mean.
+
+    The longest five per cent are left out of the picture, but not of the mean.
+    """
+    unit, factor = unit_for(median(times))
+    ax = new_axes(8, 3, xlabel=f"{unit} a call", ylabel="blocks")
+    values = sorted(time * factor for time in times)
+    mean, shown = fmean(values), values[: len(values) - len(values) // 20]
+    low, high = shown[0] / 1.03, 1.03 * max(shown[-1], mean)
+    ax.hist(shown, bins=[low * (high / low) ** (i / 80) for i in range(81)], color=SKY)
+    ax.axvline(median(values), color=BLACK, linestyle="-", linewidth=2, label="median")
+    ax.axvline(mean, color=RED, linestyle="--", linewidth=2, label="mean")
+    log_scale(ax.xaxis, [low, high], pad=0)
+    legend(ax, "inside")
+    alt = """How many blocks of calls took how long, as bars over a logarithmic axis of time, with
+        lines at the median and at the mean."""
+    return with_alt(ax, alt)
+
+
+def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
+    """Draw the total time over the number of calls.
+
+    `costs` maps a label to (price, time of a call), in seconds. The first is the one that the
+    others must overtake; its price is 0. The picture reaches to twice the last crossing, if any.
+    """
+    first, *others = costs
+    base = costs[first][1]
+    crossings = {label: p / (base - each) for label, (p, each) in costs.items() if each < base}
+    calls = 2 * max(crossings.values(), default=max(costs.values())[0] / base)
+    unit, factor = unit_for(max(price + each * calls for price, each in costs.values()))
+    ax = new_axes(8, 3.5, xlabel="calls", ylabel=f"total time in {unit}")
+    colors = {first: BLACK} | colors_of(others)
+    for label, (price, each) in costs.items():
+        line = [price * factor, (price + each * calls) * factor]
+        ax.plot([0, calls], line, color=colors[label], linewidth=2, label=label)
+    for label, at in crossings.items():
+        ax.plot(at, at * base * factor, "o", color=colors[label], markersize=9)
+    ax.set(xlim=(0, calls), ylim=(0, None))
+    legend(ax, "inside")
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    alt = f"""The total time over the number of calls, as straight lines. {first} starts at zero;
+        {joined(others)} start at their price, with a dot where one overtakes it."""
+    return with_alt(ax, alt)
+
+
+def plot_latencies(times: Mapping[str, Mapping[str, float]], rows: Sequence[str]) -> Axes:
+    """Draw how long things take that differ by powers of ten: a row for each, a mark a source.
+
+    `times` maps a source, such as 'measured here', to a dict from things to seconds. `rows` are
+    the things to show, from the top; not every source must have each. Only the marks of the first
+    source are filled.
+    """
+    ax = new_axes(9, 0.9 + 0.28 * len(rows))
+    for number, (source, look) in enumerate(styles(times, (BLUE, ORANGE, RED)).items()):
+        found = [times[source].get(thing, nan) for thing in rows]
+        look |= dict(markersize=8, markeredgewidth=2, linestyle="", zorder=3, label=source)
+        face = "none" if number else look["color"]
+        ax.plot(found, range(len(rows)), markerfacecolor=face, **look)
+    log_scale(ax.xaxis, ax.dataLim.intervalx, IN_SECONDS)
+    ax.xaxis.set(minor_locator=LogLocator(numticks=99), minor_formatter=NullFormatter())
+    label_rows(ax, rows, room=0.6)
+    ax.grid(which="both", color="#DDDDDD")
+    legend(ax, "above, right", **CLOSE)
+    alt = f"""Times as marks in a row for each thing, on a logarithmic axis, with a shape and a
+        colour for each source: {joined(times)}. The rows, from the top: {joined(rows)}."""
+    return with_alt(ax, alt)
+
+
+# Two numbers for each point.
+
+
+def plot_scatter(
+    points: dict[str, Points], xlabel: str, ylabel: str, *, diagonal: str = "", paths: bool = False
+) -> Axes:
+    """Draw points (x, y) of several labels, on logarithmic axes.
+
+    `points` maps a label to its points, numbers above 0. With `diagonal`, a short text such as
+    'equal', both axes are the same, and a line with this text marks where x is y. With `paths`,
+    thin lines lead from the first point of a label, which is hollow, to each of its others.
+    """
+    ax = new_axes(*((6.5, 5) if diagonal else (8, 4.5)), xlabel=xlabel, ylabel=ylabel)
+    for label, look in styles(points).items():
+        dots = list(points[label])
+        look |= dict(markersize=8 if paths else 6, linestyle="")
+        look["zorder"] = 3 + 1 / len(dots)  # or a large cloud would hide a small one
+        if paths and len(dots) > 1:
+            first, *dots = dots
+            for dot in dots:
+                ax.plot(*zip(first, dot, strict=True), color=look["color"], linewidth=1)
+            ax.plot(*first, markerfacecolor="white", markeredgewidth=1.5, **look)
+        ax.plot(*zip(*dots, strict=True), label=label, alpha=1 if paths else 0.55, **look)
+    xs, ys = ax.dataLim.intervalx, ax.dataLim.intervaly
+    log_scale(ax.xaxis, [*xs, *ys] if diagonal else xs)
+    log_scale(ax.yaxis, [*xs, *ys] if diagonal else ys)
+    if diagonal:
+        ax.axline((1, 1), (2, 2), color=GRAY, linewidth=1.5)
+        beside(ax, 1, ax.get_ylim()[1], diagonal, 6)  # where the line ends: no point is there
+    legend(ax, "beside", handletextpad=0)
+    line = f" A straight line marks where both are the same: {diagonal}." if diagonal else ""
+    star = " Thin lines lead from a label's first point, hollow, to its others." if paths else ""
+    alt = f"""Points over two logarithmic axes: {xlabel} from left to right, {ylabel}
+        upwards.{line}{star} Shown: {joined(points)}."""
+    return with_alt(ax, alt)
+
+
+def plot_curves(
+    curves: dict[str, Points], ylabel: str, xlabel: str = "size", marks: Mapping[str, float] = {}
+) -> Axes:
+    """Draw curves over a size in bytes; both axes are logarithmic.
+
+    `curves` maps a label to points (bytes, value), numbers above 0, the smallest size first.
+    `marks` maps texts to sizes: a dotted line at each that lies on the picture. The alternative
+    text doesn't name them: another machine may have other ones, or none.
+    """
+    ax = new_axes(8, 4, xlabel=xlabel, ylabel=ylabel)
+    for label, look in styles(curves).items():
+        ax.plot(*zip(*curves[label], strict=True), label=label, markersize=5, linewidth=2, **look)
+    sizes = ax.dataLim.intervalx
+    log_scale(ax.yaxis, ax.dataLim.intervaly)
+    log_scale(ax.xaxis, sizes, _in_bytes, base=2, subs=(1,), numticks=8)
+    low, high = ax.get_xlim()
+    for text, size in marks.items():
+        if low < size < high:
+            ax.axvline(size, color=GRAY, linewidth=1.5, linestyle=":", zorder=1)
+            annotate(ax, text, (size, 1), (0, 3), xycoords=("data", "axes fraction"), ha="center")
+    if len(curves) > 1:
+        legend(ax, "beside")
+    alt = f"""Curves over the {xlabel}, from {_in_bytes(sizes[0])} to {_in_bytes(sizes[1])}, with
+        {ylabel} upwards, both axes logarithmic: {joined(curves)}. Dotted lines mark sizes, as far
+        as they are known."""
+    return with_alt(ax, alt)
+
+
+def plot_roofline(
+    peak: float,
+    bandwidths: Mapping[str, float],
+    points: Mapping[str, Mapping[object, tuple[float, float]]],
+) -> Axes:
+    """Draw programs as dots, and the roof that arithmetic and memory put over them.
+
+    A program that does x operations with each byte that it reads or writes can't do more than x
+    times the bandwidth operations a second, a slope of the roof, nor more than `peak`, its flat
+    part. `peak` is in GFLOP/s, `bandwidths` are in GB/s, by name.
+
+    `points` maps a label to a dict from a size, such as the rows of a batch, to (FLOP per byte,
+    GFLOP/s). A line joins them in their order; the size stands once, below the lowest of its dots.
+
+    Explained in notebook 21. Williams, Waterman and Patterson, "Roofline: an insightful visual
+    performance model for multicore architectures", Communications of the ACM, 2009.
+    """
+    ax = new_axes(8, 5, xlabel="FLOP per byte", ylabel="GFLOP/s")
+    for label, look in styles(points).items():
+        look |= dict(markersize=8, linewidth=1.5, label=label, zorder=3)
+        ax.plot(*zip(*points[label].values(), strict=True), **look)
+    (left, right), (bottom, top) = ax.dataLim.intervalx, ax.dataLim.intervaly
+    slowest, fastest = min(bandwidths.values()), max(bandwidths.values())
+    left, right = min(left, peak / fastest) / 8, max(right, peak / slowest) * 2.5
+    log_scale(ax.xaxis, [left, right], pad=0, subs=(1,))
+    log_scale(
+        ax.yaxis, [min(bottom, 3 * slowest * left) / 2.5, 2.5 * max(peak, top)], pad=0, subs=(1,)
+    )
+    ax.plot([peak / fastest, right], [peak, peak], color=BLACK, linewidth=2)
+    halo = dict(path_effects=[withStroke(linewidth=3, foreground="white")], zorder=4)
+    name = f"peak: {_two_digits(peak)} GFLOP/s"
+    annotate(ax, name, (right, peak), (-4, 4), ha="right", va="bottom", **halo)
+    along = dict(rotation_mode="anchor", transform_rotates_text=True, fontsize=12) | halo
+    for name, rate in bandwidths.items():
+        color = BLACK if rate == slowest else GRAY
+        ax.plot([left, peak / rate], [left * rate, peak], color=color, linewidth=2)
+        start = max(left, ax.get_ylim()[0] / rate) * 1.15  # where the line comes into the picture
+        above, text = 1.25 * rate, f"{name}: {_two_digits(rate)} GB/s"
+        ax.text(start, start * above, text, rotation=degrees(atan(above)), **along)
+    written = []
+    for text in dict.fromkeys(chain(*points.values())):
+        x, y = min((line[text] for line in points.values() if text in line), key=lambda dot: dot[1])
+        near = sum(x < 1.6 * u and 0.6 < y / v < 1.6 for u, v in written)
+        written.append((x, y))  # those that are close stand on a line each
+        annotate(ax, str(text), (x, y), (0, -8 - 14 * near), ha="center", va="top", **halo)
+    legend(ax, "above")
+    lines = [f"{label} ({joined(map(str, line))})" for label, line in points.items()]
+    alt = f"""A roof over two logarithmic axes, FLOP per byte from left to right and GFLOP/s
+        upwards: it rises with the bandwidth of {joined(bandwidths)}, and is flat at the peak. With
+        it, the dots of {joined(lines)}."""
+    return with_alt(ax, alt)
+
+
+# A row for each thing that was tried.
+
+
+def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = None) -> Axes:
+    """Draw a table of outcomes as colored cells, with a gap above the row `gap_before`.
+
+    `outcomes` maps the label of a row to a dict from columns to 'right', 'silently wrong' or
+    'error'; all rows have the same columns, in one order.
+    """
+    columns = list(next(iter(outcomes.values())))
+    gap = list(outcomes).index(gap_before) if gap_before else len(outcomes)
+    rows = [row + 0.5 * (row >= gap) for row in range(len(outcomes))]
+    width = 9 if len(columns) <= 4 else 2.7 + 1.4 * len(columns)
+    ax = new_axes(width, 0.85 + 0.35 * rows[-1], frame_on=False)
+    for row, cells in zip(rows, outcomes.values(), strict=True):
+        for column, outcome in enumerate(cells.values()):
+            ground, ink = CELL_OF[outcome]
+            ax.barh(row, 0.97, left=column - 0.485, height=0.9, color=ground)
+            ax.text(column, row, outcome, color=ink, ha="center", va="center", fontsize=12)
+    label_rows(ax, outcomes, rows)
+    ax.set_xticks(range(len(columns)), columns, fontweight="bold")
+    ax.tick_params(length=0, labeltop=True, labelbottom=False)
+    cells = {label: map(" ".join, row.items()) for label, row in outcomes.items()}
+    shown = [f"{label}: {', '.join(row)}" for label, row in cells.items()]
+    return with_alt(ax, f"Table of outcomes. {'; '.join(shown)}.")
+
+
+def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) -> list[Axes]:
+    """Draw what the ranks have in their chunks, step by step: tables side by side.
+
+    Each state, the first of which is the start, is a table with a row for each rank and a column
+    for each chunk. A cell that has reached `complete` is dark, one above 1 is pale.
+    """
+    states = [[[round(value) for value in row] for row in state] for state in states]
+    ranks, chunks = len(states[0]), len(states[0][0])
+    side = min(0.4, (9.2 / len(states) - 0.15) / chunks)  # of a cell, in inches
+    width, height = 0.8 + len(states) * (side * chunks + 0.15), 0.9 + side * ranks
+    look = dict(frame_on=False, xlabel="chunk", xlim=(-0.5, chunks - 0.5), xticks=range(chunks))
+    axes = new_panels(width, height, len(states), **look)
+    pairs = pairwise([states[0], *states])  # each with the one before
+    for step, (ax, (before, state)) in enumerate(zip(axes, pairs, strict=True)):
+        for rank, chunk in product(range(ranks), range(chunks)):
+            value = state[rank][chunk]
+            done, new = value >= complete, value != before[rank][chunk]
+            look = dict(edgecolor=BLACK, linewidth=2) if new else dict(edgecolor="#DDDDDD")
+            look["facecolor"] = BLUE if done else PALE_BLUE if value > 1 else "white"
+            ax.add_patch(Rectangle((chunk - 0.47, rank - 0.47), 0.94, 0.94, **look))
+            ink = dict(color="white", fontweight="bold") if done else dict(color=BLACK)
+            ax.text(chunk, rank, f"{value}", ha="center", va="center", fontsize=12, **ink)
+        label_rows(ax, [f"rank {rank}" for rank in range(ranks)])
+        ax.set_title(f"step {step}" if step else "start", fontsize=13)
+        ax.tick_params(length=0)
+    counts = [sum(value >= complete for row in state for value in row) for state in states]
+    alt = f"""Tables side by side, from the start to step {len(states) - 1}, each with a row for
+        each of {ranks} ranks and a column for each of {chunks} chunks, and a number in each cell.
+        Dark cells have reached {complete}; of these there are {joined(map(str, counts))}. A frame
+        marks what has changed."""
+    with_alt(axes[0], alt)
+    return axes
+
+
+def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] = ()) -> list[Axes]:
+    """Draw several measures of each label, such as size and speed, each on an axis of its own.
+
+    `measures` maps a label to a dict from the names of the measures to numbers above 0; all have
+    the same names, in one order. Labels in `dots` are blue dots, all others red squares. On all
+    axes, which are logarithmic, the same distance is the same factor.
+    """
+    names = list(next(iter(measures.values())))
+    axes = new_panels(9.5, 0.9 + 0.4 * len(measures), len(names))
+    columns = [[row[name] for row in measures.values()] for name in names]
+    span = max(max(values) / min(values) for values in columns)
+    span *= 6 * span**0.35  # with room for the number beside the last dot
+    for ax, name, values in zip(axes, names, columns, strict=True):
+        for row, (label, value) in enumerate(zip(measures, values, strict=True)):
+            color, marker = (BLUE, "o") if label in dots else (RED, "s")
+            ax.plot(value, row, marker, color=color, markersize=8)
+            annotate(ax, _two_digits(value), (value, row), (7, 0), va="center", fontsize=11)
+        ends = min(values) / 2, min(values) / 2 * span
+        log_scale(ax.xaxis, ends, "{x:g}", pad=0, subs=(1,), numticks=4)
+        label_rows(ax, measures)
+        ax.grid(axis="y", color="#DDDDDD")
+        ax.set_title(name, fontsize=13)
+    panels = f"Panels side by side, with a dot in a row for each label: {joined(names)}."
+    with_alt(axes[0], f"{panels} The rows: {joined(sorted(measures))}.")
+    return axes
