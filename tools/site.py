@@ -85,8 +85,7 @@ def stage(language):
 
 def opening(readme, said):
     """The first page: README, with a link in place of the badge, and links from its routes."""
-    badge = r"\[!\[[^]]*\]\([^)]*\)\]"  # a picture from another address
-    readme = re.sub(badge, lambda _: f"[{said['colab']}]", readme)
+    readme = re.sub(r"\[!\[[^]]*\]\([^)]*\)\]", lambda _: f"[{said['colab']}]", readme)
     readme = readme.replace(f"({manifest.pages_address()})", "(index.md)")
     files = {path.name[:2]: f"notebooks/{path.name}" for path in manifest.notebooks()}
 
