@@ -4,6 +4,7 @@ import argparse
 import inspect
 
 from . import authoring, checking, environment, handouts, marks, reading, site, translate
+from .manifest import course
 
 
 def run_command(words, about):
@@ -22,7 +23,9 @@ def run_command(words, about):
         add("--language", choices=["en", *translate.languages()], default="en")
 
     in_languages(command("read", reading.read))
-    command("check", checking.check)("--part", metavar="N", help="only the notebooks of part N")
+    parts = [*map(str, range(len(course()["parts"])))]
+    add = command("check", checking.check)
+    add("--part", choices=parts, help="only the notebooks of the part with this number")
     command("frameworks", environment.frameworks)("names", nargs="*")
     add = command("slides", handouts.slides)
     add("notebooks", nargs="*")

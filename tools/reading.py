@@ -26,8 +26,8 @@ def read(language="en"):
     settings = WORK / ".jupyterlab"
     settings.mkdir(parents=True, exist_ok=True)
     silence = {"fetchNews": "false", "checkForUpdates": False}
-    silence = {"@jupyterlab/apputils-extension:notification": silence}
-    (settings / "overrides.json").write_text(json.dumps(silence))
+    overrides = json.dumps({"@jupyterlab/apputils-extension:notification": silence})
+    (settings / "overrides.json").write_text(overrides)
     command = [
         *(environment.VENV_PYTHON, "-m", "jupyterlab"),
         f"--ServerApp.root_dir={ROOT}",

@@ -32,7 +32,8 @@ def site(show=False, check=False):
         out = HTML / home(language)
         if environment.run([python, "-m", "sphinx", *options, sources(language), out], cwd=ROOT):
             return 1
-    finish()
+    (HTML / ".nojekyll").write_text("")  # or GitHub would leave out folders such as _static
+    shutil.copy(PAGES / "404.html", HTML)  # which GitHub shows where there is no page
     address = (HTML / "index.html").as_uri()
     print("The pages begin at", address)
     if show:
@@ -68,26 +69,23 @@ def stage(language):
         text = make(folder, language, said) if make else translate.document(name, language)
         (folder / f"{name}.md").write_text(text, "utf-8")
     readme = authoring.with_contents(translate.document("README", language), language)
-    titles = {name: texts[0] for name, texts in said["before"].items()}
-    parts = [(said["first"], titles)]
+    parts = {said["first"]: said["before"]}
     for part in manifest.course()["parts"]:
-        titles = {
-            f"notebooks/{one['name']}": f"{one['name'][:2]} {one['title'][language]}"
+        parts[part["title"][language]] = {
+            f"notebooks/{one['name']}": [f"{one['name'][:2]} {one['title'][language]}"]
             for one in part["notebooks"]
         }
-        parts.append((part["title"][language], titles))
-    parts.append((said["last"], {name: texts[0] for name, texts in said["after"].items()}))
+    parts[said["last"]] = said["after"]
     index = [opening(readme, said)]
-    for caption, titles in parts:
-        rows = "\n".join(f"{title} <{name}>" for name, title in titles.items())
+    for caption, pages in parts.items():
+        rows = "\n".join(f"{texts[0]} <{name}>" for name, texts in pages.items())
         index.append(f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{rows}\n```")
     (folder / "index.md").write_text("\n\n".join([*index, ""]), "utf-8")
 
 
 def opening(readme, said):
     """The first page: README, with a link in place of the badge, and links from its routes."""
-    badge = r"\[!\[[^]]*\]\([^)]*\)\]"  # a picture from another address
-    readme = re.sub(badge, lambda _: f"[{said['colab']}]", readme)
+    readme = re.sub(r"\[!\[[^]]*\]\([^)]*\)\]", lambda _: f"[{said['colab']}]", readme)
     readme = readme.replace(f"({manifest.pages_address()})", "(index.md)")
     files = {path.name[:2]: f"notebooks/{path.name}" for path in manifest.notebooks()}
 
@@ -96,15 +94,3 @@ def opening(readme, said):
         return row[1] + re.sub(number, lambda n: f"[{n[1]}]({files[n[1]]})", row[2]) + row[3]
 
     return re.sub(r"(?m)^(\| [^|]+ \|)([^|]+)(\|[^|]+\|)$", lead, readme)
-
-
-def finish():
-    """Add what GitHub needs, and the page that it shows where there is none."""
-    (HTML / ".nojekyll").write_text("")  # or GitHub would leave out folders such as _static
-    lost = [  # shown at any depth: so its links are whole
-        f'<p lang="{said["code"]}"><a href="{manifest.pages_address()}{home(language)}index.html">'
-        f"{said['lost']}</a></p>"
-        for language, said in words().items()
-    ]
-    page = (PAGES / "404.html").read_text("utf-8").replace("LINKS", "\n".join(lost))
-    (HTML / "404.html").write_text(page, "utf-8")

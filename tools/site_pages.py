@@ -51,7 +51,7 @@ def results(folder, language, said):
                 rows = [cells[:-1] for cells in rows]
             parts.append(table(*rows))
         if len(sizes) > 1:
-            ways = {way: None for one in sizes.values() for way in one}
+            ways = dict.fromkeys(way for one in sizes.values() for way in one)
             rows = [[way, *(figure(sizes[size].get(way)) for size in sizes)] for way in ways]
             parts += [f"### {said['every']}", table([said["columns"][0], *sizes], *rows)]
     return "\n\n".join([*parts, ""])

@@ -138,11 +138,6 @@ def test_last_line_names_what_was_left_out_and_what_was_not_compared(short):
     assert said[-1] == f"ready, as far as was asked, but for {LEFT_OUT}; {NOT_COMPARED}"
 
 
-def test_no_kernel_is_started_for_a_notebook_without_its_framework(short):
-    said = checked(short, ["left out"], "-n0", "--nbval-kernel-name=no_such_kernel")
-    assert said[-1] == f"ready, as far as was asked, but for {LEFT_OUT}"
-
-
 def test_nothing_is_left_out_where_nothing_may_be(short):
     said = checked(short, ["left out", "not compared"], "-n0", D2LHYBRID_NO_SKIPS="1")
     assert said[-1] == f"not ready: notebooks/{NAMES['not compared']}"

@@ -106,12 +106,6 @@ def test_changed_copy_is_never_overwritten(course, steps, copies, said, capsys):
     assert len(list(course.files.WORK.glob(f"{SECOND}*"))) == 1
 
 
-def test_git_ignores_what_the_commands_make(course):
-    ignored = (ROOT / ".gitignore").read_text().splitlines()
-    for name in ("WORK", "HANDOUT", "SLIDES", "MARKS"):
-        assert f"/{getattr(course.files, name).name}/" in ignored
-
-
 @pytest.mark.parametrize("solutions", [False, True])
 def test_handout_has_no_outputs_and_solutions_only_on_request(course, solutions):
     course.main("handout", *["--solutions"] * solutions)

@@ -13,7 +13,6 @@ from packaging.requirements import Requirement
 
 from d2lhybrid import frameworks
 from tools import environment, manifest
-from tools.colab import first_cell
 
 NAMES = ["tensorflow", "paddle", "jax", "mxnet"]
 FIRST = [f"notebooks/{name}" for name in ENTRIES if name.startswith(("01", "02", "03", "04"))]
@@ -159,13 +158,6 @@ def test_python_works_if_it_finds_its_packages(tmp_path):
     assert not environment.works(tmp_path / "python")
 
 
-def test_obstacle_is_named_without_a_traceback(copy):
-    (copy / ".venv").write_text("mine")
-    command = [sys.executable, "course.py", "check"]
-    said = subprocess.run(command, cwd=copy, capture_output=True, text=True).stderr
-    assert re.match(r"That did not work: .*\.venv", said), said
-
-
 # Frameworks
 
 
@@ -190,15 +182,6 @@ def test_course_toml_names_the_frameworks_and_what_colab_lacks():
         assert {*what.get("colab", [])} <= {one.partition(";")[0] for one in pins}
     for kind, where in (("frameworks", "compared_with"), ("colab", "colab")):
         assert needs["others"][where] == [name for what in alone for name in what.get(kind, [])]
-
-
-def test_first_cell_installs_on_colab_what_is_missing_there(monkeypatch):
-    entry, *_ = ENTRIES.values()
-    assert first_cell(entry).endswith("d2lhybrid")
-    pins = ["mxnet==1.9.1", "paddlepaddle==3.3.1"]
-    mxnet, paddle = (f"    !pip install --quiet --no-deps {pin}" for pin in pins)
-    monkeypatch.setitem(entry, "needs", ["others", "c"])
-    assert first_cell(entry).endswith(f"d2lhybrid\n{mxnet}\n{paddle}")
 
 
 @pytest.mark.parametrize(
@@ -231,7 +214,7 @@ def test_refresh_installs_what_its_notebooks_need(course, monkeypatch):
 
 @pytest.mark.parametrize("number", ["", "-1", "x", "99"])
 def test_part_that_does_not_exist_is_refused(course, number):
-    with pytest.raises(SystemExit, match="--part needs a number"):
+    with pytest.raises(SystemExit, match="2"):
         course.main("check", f"--part={number}")
 
 
@@ -255,12 +238,6 @@ def test_failed_framework_does_not_stop_the_others(installed, capsys):
     installed.fails = lambda command: False
     assert installed.main("frameworks") == 0
     assert len(installed.commands) == 5
-
-
-def test_unknown_framework_is_refused(installed):
-    with pytest.raises(SystemExit, match="no framework 'torch'"):
-        installed.main("frameworks", "jax", "torch")
-    assert installed.commands == []
 
 
 def test_readers_are_told_how_to_get_the_frameworks(installed, capsys):

@@ -25,11 +25,6 @@ def test_the_table_of_notebooks_is_that_of_course_toml():
         assert f"](notebooks/{path.name})" in CHINESE
 
 
-def test_the_readmes_lead_to_each_other():
-    assert "](README.zh.md)" in "".join(README.splitlines()[:3])
-    assert "](README.md)" in "".join(CHINESE.splitlines()[:4])
-
-
 def test_contents_writes_the_table_of_notebooks(copy):
     data = (copy / "course.toml").read_text(encoding="utf-8")
     assert data.count('"Symbolic programs"') == 1

@@ -78,17 +78,6 @@ def test_refresh_runs_a_notebook_unless_only_its_text_was_changed(
     assert list(was_refreshed_after_the_last_change(json.loads(small.read_bytes()), "")) == []
 
 
-def test_refresh_writes_what_a_page_and_colab_ask_of_the_metadata(copy, small):
-    notebook = nbformat.read(small, as_version=4)
-    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# A title\n\nMore.", id="t"))
-    notebook.cells.append(nbformat.v4.new_markdown_cell("## Solutions", id="s"))
-    nbformat.write(notebook, small)
-    load_course(copy).run_notebooks.run_notebooks([small])
-    metadata = json.loads(small.read_bytes())["metadata"]
-    assert metadata["title"] == "A title"
-    assert metadata["colab"] == {"collapsed_sections": ["s"]}
-
-
 def test_full_disk_leaves_every_file_as_it_was(copy, small):
     resource = pytest.importorskip("resource")
     before, limits = files_in(copy), resource.getrlimit(resource.RLIMIT_FSIZE)

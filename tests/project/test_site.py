@@ -1,4 +1,4 @@
-"""The sources of the pages, before Sphinx reads them; pages/ tests the pages themselves."""
+"""The sources of the course's pages, before Sphinx reads them; pages/ has tests of the pages."""
 
 import json
 import re
