@@ -25,7 +25,7 @@ def load_course(folder):
 def forget_course():
     """Take course.py and `tools` from the modules that are loaded, and return them."""
     importlib.invalidate_caches()
-    ours = [name for name in sys.modules if name.split(".")[0] in ("course", "tools")]
+    ours = [name for name in sys.modules if name.split(".")[0] in ("course", "tools", "grading")]
     return {name: sys.modules.pop(name) for name in ours}
 
 
@@ -42,6 +42,6 @@ def copy_course(folder):
     others = [ROOT / name for name in names]
     for path in [*others, *files_with_address()]:
         (folder / path.relative_to(ROOT)).write_bytes(path.read_bytes())
-    for name in ("templates", "tools", "translations"):
+    for name in ("templates", "tools", "grading", "translations"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
