@@ -129,9 +129,7 @@ def files_in(folder):
         return
     for path in sorted(folder.rglob("*")) if folder.is_dir() else [folder]:
         parts = path.relative_to(folder).parts or (path.name,)
-        if path.is_symlink():
-            yield parts, 0, "it is a link, and was left out"
-        elif path.is_file():
+        if path.is_file() and not path.is_symlink():
             yield from unpacked(parts, path.stat().st_mtime, path.read_bytes())
 
 
