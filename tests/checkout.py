@@ -23,7 +23,7 @@ def load_course(folder):
 def forget_course():
     """Take course.py and `tools` from the modules that are loaded, and return them."""
     importlib.invalidate_caches()
-    ours = [name for name in sys.modules if name.split(".")[0] in ("course", "tools")]
+    ours = [name for name in sys.modules if name.split(".")[0] in ("course", "tools", "grading")]
     return {name: sys.modules.pop(name) for name in ours}
 
 
@@ -40,6 +40,6 @@ def copy_course(folder):
     names += ["requirements.txt", "requirements-frameworks.txt", "requirements-site.txt"]
     for path in [*(ROOT / name for name in names), *ROOT.glob("*.md"), *NOTEBOOKS]:
         shutil.copyfile(path, folder / path.relative_to(ROOT))
-    for name in ("templates", "tools", "translations"):
+    for name in ("templates", "tools", "grading", "translations"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder

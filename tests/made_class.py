@@ -42,13 +42,15 @@ FAULTS = {
         "import socket\nsocket.create_connection(('127.0.0.1', {port}), timeout=1)",
         "error",
     ),
+    "other submissions": ("import os\nos.listdir('{folder}')\n{right}", "error"),
     "syntax": ("{name} = = 1", "error"),
     "renamed": ("{renamed}", "error"),
     "deleted": (None, "not yet"),
     "only prints": ("{wrong}\nprint('right')", "not right"),
     "own check": ("{wrong}\ndef check(*a, **k): print('right')\ncheck(1, 1)", "not right"),
-    "edits lesson": (
-        "{wrong}\nimport d2lhybrid.exercises\nd2lhybrid.exercises.same = lambda *a: True",
+    "edits the check": (
+        "{wrong}\nimport sys, d2lhybrid\n"
+        "sys.modules[d2lhybrid.check.__module__].same = lambda *a: True",
         "not right",
     ),
     "edits package": (
@@ -86,6 +88,8 @@ DAMAGES = {
 }
 VERDICTS = ("right", "not right", "not yet", "error", "time", "")
 NOTEBOOKS_BY_NUMBER = {path.name[:2]: path for path in manifest.notebooks()}
+LAYOUTS = ["{name}_{number}_assignsubmission_file_/", "submissions.zip!{name}_{number}_77_"]
+LAYOUTS += ["{name}/hw/", "{name}.zip!hw/"]
 NAMES = ["=cmd", "@SUM(1)", "-Ann", "<b>Bo", "李雷", "Zoë", "Jo O'Hara", "Anna Li", "Anna Li"]
 
 
@@ -116,45 +120,45 @@ def sections(path):
     return found
 
 
-def answered(path, language, choices, rng, port=0):
-    """A notebook with answers: number of the exercise -> (name of a fault or "right"/"wrong")."""
-    new, known = handed_out(path, language), answers_to(path)
-    wanted = {}
+def answered(path, language, choices, rng, words):
+    """A notebook with answers, and their verdicts.
+
+    `choices` has for numbers of exercises the name of a fault, "right", "wrong" or "unchanged";
+    `words` what FAULTS need to know beside the answers.
+    """
+    new, known, wanted = handed_out(path, language), answers_to(path), {}
     for number, ids in sections(path).items():
         choice = choices.get(number, "unchanged")
-        words = {kind: dedent(rng.choice(known[number][kind])) for kind in ("right", "wrong")}
-        check = next(notebook.source(one) for one in new["cells"] if one["id"] == ids[-1])
-        names = re.search(r"check\((?:\[([\w, ]+)\]|(\w+))", check)
-        words["names"] = names[1] or names[2]
-        words["name"] = words["names"].partition(",")[0]
-        words["renamed"] = re.sub(rf"\b{words['name']}\b", "other_name", words["right"])
-        text, wanted[number] = FAULTS.get(choice, (f"{{{choice}}}", choice))
-        if choice in ("wrong", "unchanged"):
-            wanted[number] = {"wrong": "not right", "unchanged": "not yet"}[choice]
+        verdict = {"wrong": "not right", "unchanged": "not yet"}.get(choice, choice)
+        text, wanted[number] = FAULTS.get(choice, (f"{{{choice}}}", verdict))
         if choice == "unchanged":
             continue
-        at = [one["id"] for one in new["cells"]].index(ids[-1])
-        if text is None:
+        if choice == "deleted":
             new["cells"] = [one for one in new["cells"] if one["id"] not in ids]
             continue
-        words["port"] = str(port)
-        parts = re.split(f"{{({'|'.join(words)})}}", text)
-        text = "".join(words[one] if i % 2 else one for i, one in enumerate(parts))
-        cell = {"cell_type": "code", "id": f"{rng.random()}"[2:10], "metadata": {}, "outputs": []}
-        cell |= {"execution_count": 1, "source": text.splitlines(keepends=True)}
+        at = [one["id"] for one in new["cells"]].index(ids[-1])
+        names = re.search(r"check\(\[?([\w, ]+)", notebook.source(new["cells"][at]))[1]
+        names = re.match(r"\w+(, \w+)*", names)[0]
+        words = words | {
+            kind: dedent(rng.choice(known[number][kind])) for kind in ("right", "wrong")
+        }
+        words["name"] = names.partition(",")[0]
+        words["renamed"] = re.sub(rf"\b{words['name']}\b", "other_name", words["right"])
         if choice == "renamed":  # the line with the dots was changed, too
-            for one in new["cells"]:
-                if one["id"] in ids[:-1]:
-                    one["source"] = re.sub(
-                        rf"(?m)^{words['name']} = ", "other_name = ", notebook.source(one)
-                    )
-        new["cells"].insert(at, cell)
+            dots = new["cells"][at - 1]
+            dots["source"] = notebook.source(dots).replace(f"{words['name']} = ", "other_name = ")
+        text = re.sub(r"{(\w+)}", lambda match, words=words: words[match[1]], text)
         if choice == "helper elsewhere":  # the answer is above, and here only its name
-            new["cells"].insert(3, {**cell, "id": "above"})
-            answer = f"the_answer = {words['names']}"
-            new["cells"][3]["source"] = f"{words['right']}\n{answer}"
-            cell["source"] = f"{words['names']} = the_answer"
+            new["cells"].insert(at, code_cell(f"{names} = the_answer"))
+            new["cells"].insert(3, code_cell(f"{text}\nthe_answer = {names}"))
+        else:
+            new["cells"].insert(at, code_cell(text))
     return new, wanted
+
+
+def code_cell(text):
+    cell = {"cell_type": "code", "id": f"{hash(text)}", "metadata": {}, "outputs": []}
+    return cell | {"execution_count": 1, "source": text.splitlines(keepends=True)}
 
 
 def make(folder, students, numbers, seed=1, port=0):
@@ -169,73 +173,51 @@ def make(folder, students, numbers, seed=1, port=0):
     rng.shuffle(places)
     assert len(places) >= len(FAULTS), "the class is too small for all faults"
     fault_of = dict(zip(places, FAULTS, strict=False))
-    loose = zipfile.ZipFile(folder / "submissions.zip", "w")
+    words = {"port": str(port), "folder": str(folder)}
     for i in range(students):
-        name = NAMES[i] if i < len(NAMES) else f"Student {i}"
-        shown, number = name, 1000 + i
-        if name == "Anna Li":
-            shown = f"{name} ({number})"
-        layout = ("moodle", "canvas", "folder", "zip")[i % 4]
-        if name == "Anna Li":
-            layout = ("moodle", "canvas")[i % 2]
-        language = ("en", "zh")[i % 3 == 2]
+        name, language = NAMES[i] if i < len(NAMES) else f"Student {i}", ("en", "zh")[i % 3 == 2]
+        is_double = NAMES.count(name) > 1
+        shown = f"{name} ({1000 + i})" if is_double else name
         for path in paths:
-            fate = rng.random()
-            choices = {
-                exercise: rng.choice(["right", "right", "right", "wrong", "unchanged"])
-                for exercise in sections(path)
-            }
-            for exercise in choices:
-                choices[exercise] = fault_of.get((i, path, exercise), choices[exercise])
-            new, verdicts = answered(path, language, choices, rng, port)
+            if i % 10 == 9 and path == paths[0]:
+                wanted |= {(shown, f"{path.name[:2]}.{n}"): "" for n in sections(path)}
+                continue  # not handed in
+            kinds = ["right", "right", "right", "wrong", "unchanged"]
+            choices = {n: fault_of.get((i, path, n), rng.choice(kinds)) for n in sections(path)}
+            new, verdicts = answered(path, language, choices, rng, words)
+            change, verdict = DAMAGES.get(damage_of.get((i, path)), (str.encode, None))
+            for n, one in verdicts.items():
+                wanted[shown, f"{path.name[:2]}.{n}"] = one if verdict is None else verdict
             style = rng.choice(["ids", "ids", "no ids", "colab"])
-            for cell in new["cells"]:
-                if style == "colab":
-                    cell["metadata"] = {**cell["metadata"], "id": cell.pop("id")}
-                elif style == "no ids":
-                    del cell["id"]
-            if fate > 0.9:
-                new["cells"][1:1] = [
-                    {"cell_type": "markdown", "metadata": {}, "source": "# my notes \ud800"}
-                ]
-            text = json.dumps(new)  # escapes what is not ASCII, as some platforms do
-            content, verdict = text.encode(), None
-            if damage := damage_of.get((i, path)):
-                change, verdict = DAMAGES[damage]
-                content = change(text if fate > 0.9 else json.dumps(new, ensure_ascii=False))
-            elif i % 10 == 9 and path == paths[0]:
-                verdict, content = "", None  # not handed in
-            for exercise, one in verdicts.items():
-                wanted[shown, f"{path.name[:2]}.{exercise}"] = one if verdict is None else verdict
-            if content is None:
-                continue
-            files = {path.name: (content, 2021)}
-            if fate < 0.2 and layout != "zip":
-                old = json.dumps(handed_out(path, language)).encode()
-                files = {path.name: (old, 2020), f"{path.stem}-1.ipynb": (content, 2021)}
-            for file, (data, year) in files.items():
-                if layout == "moodle":
-                    put_file(folder / f"{name}_{number}_assignsubmission_file_" / file, data, year)
-                elif layout == "canvas":
-                    put_zip(loose, f"{name}_{number}_77_{file}", data, year)
-                elif layout == "folder":
-                    put_file(folder / name / "hw" / file, data, year)
-                else:
-                    with zipfile.ZipFile(folder / f"{name}.zip", "a") as archive:
-                        put_zip(archive, f"hw/{file}", data, year)
-    loose.close()
+            for cell in new["cells"] if style != "ids" else ():
+                cell["metadata"] = {**cell["metadata"], "id": cell.pop("id")}
+                cell["metadata"] = cell["metadata"] if style == "colab" else {}
+            note = {"cell_type": "markdown", "metadata": {}, "source": "# my notes \ud800"}
+            new["cells"][1:1] = [note] if style == "ids" else []  # half a character
+            content = change(json.dumps(new, ensure_ascii=style == "ids"))
+            older = json.dumps(handed_out(path, language)).encode()
+            older = older if verdict is None else content
+            for file, data, year in [
+                (path.name, older, 2020),
+                (f"{path.stem}-1.ipynb", content, 2021),
+            ]:
+                # Only the first two tell students of the same name apart.
+                layout = LAYOUTS[i % (2 if is_double else 4)]
+                archive, _, inner = layout.format(name=name, number=1000 + i).rpartition("!")
+                put(folder, archive, f"{inner}{file}", data, year)
     return wanted
 
 
-def put_file(path, data, year):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
+def put(folder, archive, name, data, year):
+    """Write a file of a year to a folder, or to a zip in it."""
+    if archive:
+        with zipfile.ZipFile(folder / archive, "a") as file:
+            file.writestr(zipfile.ZipInfo(name, (year, 5, 1, 12, 0, 0)), data)
+        return
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
     when = time.mktime((year, 5, 1, 12, 0, 0, 0, 0, -1))
-    os.utime(path, (when, when))
-
-
-def put_zip(archive, name, data, year):
-    archive.writestr(zipfile.ZipInfo(name, (year, 5, 1, 12, 0, 0)), data)
+    os.utime(folder / name, (when, when))
 
 
 def table_in(folder):
@@ -252,57 +234,24 @@ def table_in(folder):
 
 def differences(wanted, found):
     """Where a table is not what it must be: (place, wanted, found)."""
-    places = sorted({*wanted, *found})
     return [
         (place, wanted.get(place, "(no cell)"), found.get(place, "(no cell)"))
-        for place in places
+        for place in sorted({*wanted, *found})
         if wanted.get(place) != found.get(place)
     ]
 
 
 def main(students, *numbers):
-    import resource  # Windows has none
-
     with tempfile.TemporaryDirectory() as place, socket.create_server(("127.0.0.1", 0)) as server:
         folder, to = Path(place, "class"), Path(place, "marks")
         folder.mkdir()
         wanted = make(folder, int(students), numbers, port=server.getsockname()[1])
-        before = processes(), files_in("/tmp"), files_in(ROOT)
         started = time.monotonic()
         command = [sys.executable, "course.py", "marks", folder, "--to", to, "--feedback"]
         status = subprocess.run(command, cwd=ROOT).returncode
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = used.ru_utime + used.ru_stime
-        print(f"status {status}, {time.monotonic() - started:.0f} s, of the cores {cpu:.0f} s")
-        print(f"load {os.getloadavg()}")
-        server.setblocking(False)
-        try:
-            server.accept()
-            print("SOMEBODY HAS REACHED THE NETWORK")
-        except BlockingIOError:
-            print("nobody has reached the network")
+        print(f"status {status}, {time.monotonic() - started:.0f} s, load {os.getloadavg()}")
         wrong = differences(wanted, table_in(to))
-        print(f"{len(wanted)} cells, {len(wrong)} not as they must be")
-        print(*wrong, sep="\n")
-        after = processes(), files_in("/tmp"), files_in(ROOT)
-        names = "processes", "files in /tmp", "files in the course"
-        for name, one, other in zip(names, before, after, strict=True):
-            print(f"{name}: {len(one)} before, {len(other)} after; new: {sorted(other - one)[:9]}")
-        count = {verdict: list(wanted.values()).count(verdict) for verdict in wanted.values()}
-        print(count)
-
-
-def processes():
-    return {path.name for path in Path("/proc").glob("[0-9]*")}
-
-
-def files_in(folder):
-    skipped = {".venv", ".git", "__pycache__", "class", "marks", "bash_jobs.0"}
-    found = set()
-    for where, folders, files in os.walk(folder):
-        folders[:] = [one for one in folders if one not in skipped]
-        found |= {os.path.join(where, one) for one in files}
-    return found
+        print(f"{len(wanted)} cells, {len(wrong)} not as they must be", *wrong, sep="\n")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 import argparse
 import inspect
 
-from . import authoring, checking, environment, handouts, marks, reading, site, translate
+import grading
+
+from . import authoring, checking, environment, handouts, reading, site, translate
 from .manifest import course
 
 
@@ -35,12 +37,13 @@ def run_command(words, about):
     add("notebooks", nargs="*")
     add("--solutions", action="store_true", help="keep the solutions")
     add("--html", action="store_true", help="make web pages, with outputs")
-    add = command("marks", marks.marks)
+    add = command("marks", grading.marks)
     add("folder", metavar="FOLDER", help="what a learning platform gives you: a folder, or a zip")
     add("--to", metavar="FOLDER", help="where the table and the pages go, instead of marks/")
     add("--feedback", action="store_true", help="write a page for each student, too")
     add("--limit", type=float, default=20, help="seconds for an answer, beside the course's cells")
     add("--memory", type=int, default=2048, help="MiB of memory for a process of an answer")
+    add("--trust", action="store_true", help="run without a sandbox")
     add = command("translate", translate.translate)
     add("language", choices=translate.languages())
     add("names", nargs="*")

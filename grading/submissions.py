@@ -11,21 +11,23 @@ import functools
 import io
 import json
 import re
-import time
 import zipfile
-import zlib
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import takewhile
 
-from .. import manifest
-from ..notebook import source
-from ..translate import in_language, languages
+from tools import manifest
+from tools.notebook import source
+from tools.translate import in_language, languages
+
+from .judge import names_of
 
 # A student's name and number, in the names that Moodle and Canvas make.
 MOODLE = re.compile(r"(.+?)_(\d+)_assignsubmission_")
 CANVAS = re.compile(r"([^_]+?)(?:_LATE)?_(\d+)_\d+_")
-LARGEST, DEEPEST = 2**26, 4  # bytes of a file; zips in zips
-BAD_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, ValueError)
+LARGEST = 2**26  # bytes of a file in a zip
+
+
 # The course's side ----------------------------------------------------------------------------
 
 
@@ -38,23 +40,20 @@ class Exercise:
     own: list = field(default_factory=list)  # its cells; the last of them is the check
     solution: list = field(default_factory=list)
 
+    def for_judging(self):
+        """What `judge` has to know of it."""
+        *own, check = self.own
+        return {"before": self.before, "own": own, "check": check, "answers": self.answers}
+
     @property
     def answers(self):
         """The names that a check judges: those of its first argument that the cells assign."""
-        made = {
-            getattr(node, "id", getattr(node, "name", ""))
-            for node in ast.walk(ast.parse("\n".join(self.own[:-1])))
-            if isinstance(getattr(node, "ctx", ast.Store()), ast.Store)
-        }
-        return sorted(
-            made.intersection(
-                one.id
-                for call in ast.walk(ast.parse(self.own[-1]))
-                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "check"
-                for one in ast.walk(call.args[0])
-                if isinstance(one, ast.Name)
-            )
-        )
+        *own, check = self.own
+        made = {name for text in own for name in names_of(text, "<>")[0]}
+        calls = [one for one in ast.walk(ast.parse(check)) if isinstance(one, ast.Call)]
+        judged = [one.args[0] for one in calls if getattr(one.func, "id", "") == "check"]
+        used = {getattr(node, "id", "") for one in judged for node in ast.walk(one)}
+        return sorted(made & used)
 
 
 class Lesson:
@@ -64,35 +63,33 @@ class Lesson:
         self.name, self.number = path.stem, path.stem.partition("_")[0]
         self.exercises, self.ids, self.headings = {}, {}, {}  # the last two lead to an exercise
         self.titles, self.texts, before = {}, set(), []
+        kind = number = None
+        for cell in in_language(path, "en")["cells"]:
+            text = source(cell)
+            if line := heading(cell["cell_type"], text):
+                found = re.match(r"### (Exercise|Solution) (\d+)", line)
+                kind, number = (found[1], int(found[2])) if found else (None, None)
+                if kind == "Exercise":
+                    self.exercises[number] = Exercise([*before])
+            elif cell["cell_type"] == "code":
+                self.texts.add(text.strip())
+                before.append((text, f"<cell {cell['id']}>"))
+                if kind == "Exercise":
+                    self.exercises[number].own.append(text)
+                elif kind and "check(" in text:
+                    self.exercises[number].solution.append(text)
+            self.ids[cell["id"]] = number if kind == "Exercise" else None
         for language in ("en", *languages()):
-            inside = shown = None
             for cell in in_language(path, language)["cells"]:
-                text = source(cell)
-                line = text.partition("\n")[0].strip()
-                if cell["cell_type"] == "markdown" and line.startswith("#"):
-                    self.titles.setdefault(language, line.lstrip("# "))
-                    if language == "en":
-                        kind = re.match(r"### (Exercise|Solution) (\d+)", line)
-                        inside = shown = None
-                        if kind and kind[1] == "Exercise":
-                            inside = int(kind[2])
-                            self.exercises[inside] = Exercise(list(before))
-                        elif kind:
-                            shown = int(kind[2])
-                        self.ids[cell["id"]] = inside
-                    elif inside := self.ids[cell["id"]]:
-                        pass
+                if line := heading(cell["cell_type"], source(cell)):
                     self.headings[line] = language, self.ids[cell["id"]]
-                    if inside:
-                        self.exercises[inside].titles[language] = line.lstrip("# ")
-                elif cell["cell_type"] == "code" and language == "en":
-                    self.ids[cell["id"]] = inside
-                    self.texts.add(text.strip())
-                    if inside:
-                        self.exercises[inside].own.append(text)
-                    if shown and "check(" in text:
-                        self.exercises[shown].solution.append(text)
-                    before.append((text, f"<cell {cell['id']}>"))
+                    titles = self.exercises.get(self.ids[cell["id"]], self).titles
+                    titles.setdefault(language, line.lstrip("# "))
+
+
+def heading(kind, text):
+    """The first line of a cell, if it is a heading; else an empty string."""
+    return text.partition("\n")[0].strip() if kind == "markdown" and text.startswith("#") else ""
 
 
 @functools.cache
@@ -122,59 +119,42 @@ class Work:
     damage: str = ""
 
 
-def files_in(path, parts=()):
-    """Each file in a folder, and in its zips: (parts of its path, time, bytes or what is wrong)."""
-    if parts and is_litter(path.name):
+def files_in(folder):
+    """Each file in a folder, and in its zips: (parts of its path, time, bytes or what is wrong).
+
+    `folder` may also be a zip, or its bytes.
+    """
+    if isinstance(folder, bytes):
+        yield from unpacked(("stdin.zip",), 0, folder)
         return
-    if path.is_symlink() or not (path.is_dir() or path.is_file()):
-        yield parts or (path.name,), 0, "it is a link, or no file, and was left out"
-    elif path.is_dir():
-        for one in sorted(path.iterdir()):
-            yield from files_in(one, (*parts, one.name))
-    else:
-        parts = parts or (path.name,)
-        try:
-            if path.suffix.lower() == ".zip":
-                yield from files_in_zip(path, parts)
-            else:
-                large = path.stat().st_size > LARGEST
-                content = f"it is larger than {LARGEST} bytes" if large else path.read_bytes()
-                yield parts, path.stat().st_mtime, content
-        except OSError as error:
-            yield parts, 0, f"it can't be read: {error}"
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else [folder]:
+        parts = path.relative_to(folder).parts or (path.name,)
+        if path.is_file() and not path.is_symlink():
+            yield from unpacked(parts, path.stat().st_mtime, path.read_bytes())
 
 
-def files_in_zip(file, parts, depth=1):
-    """The same for a zip: a path, or a file that is open."""
+def unpacked(parts, when, content):
+    """A file; of a zip, the files in it."""
+    if any(one.startswith(".") or one == "__MACOSX" for one in parts):
+        return
+    if not parts[-1].lower().endswith(".zip"):
+        yield parts, when, content
+        return
     try:
-        with zipfile.ZipFile(file) as archive:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for info in archive.infolist():
                 name = info.filename
                 if not info.flag_bits & 0x800:  # not marked as UTF-8, and often UTF-8 all the same
                     with contextlib.suppress(ValueError):
                         name = name.encode("cp437").decode()
-                inner = [one for one in name.replace("\\", "/").split("/") if one]
-                if info.is_dir() or not inner or any(map(is_litter, inner)):
-                    continue
-                place = (*parts[:-1], parts[-1][:-4], *inner)
-                with archive.open(info) as member:
-                    content = member.read(LARGEST + 1)
-                if len(content) > LARGEST or depth > DEEPEST:
-                    content = "it is too large, or in too many zips"
-                if inner[-1].lower().endswith(".zip") and isinstance(content, bytes):
-                    yield from files_in_zip(io.BytesIO(content), place, depth + 1)
-                else:
-                    try:
-                        when = time.mktime((*info.date_time, 0, 0, -1))
-                    except (ValueError, OverflowError):
-                        when = 0
-                    yield place, when, content
-    except BAD_ZIP as error:
+                inner = (*parts[:-1], parts[-1][:-4], *filter(None, re.split(r"[/\\]", name)))
+                date = datetime(*info.date_time).timestamp()
+                if info.file_size > LARGEST:
+                    yield inner, date, "it is too large"
+                elif not info.is_dir():
+                    yield from unpacked(inner, date, archive.read(info))
+    except Exception as error:  # each method of compression has errors of its own
         yield parts, 0, f"the zip is damaged: {error}"
-
-
-def is_litter(name):
-    return name.startswith(".") or name == "__MACOSX"
 
 
 def printable(text):
@@ -189,12 +169,11 @@ def works_in(folder):
     works, notes = [], []
     for parts, when, content in files:
         file = printable("/".join(parts))
-        if parts[-1].lower().endswith(".ipynb"):
-            works.append(read(Work(file, when, student_of(parts, common)), parts[-1], content))
-        elif isinstance(content, str):
-            notes.append(f"{file}: {content}")
+        if isinstance(content, str) or not parts[-1].lower().endswith(".ipynb"):
+            why = content if isinstance(content, str) else "it is no notebook, and was left out"
+            notes.append(f"{file}: {why}")
         else:
-            notes.append(f"{file} is no notebook, and was left out")
+            works.append(read(Work(file, when, student_of(parts, common)), content))
     return works, notes
 
 
@@ -217,36 +196,27 @@ def student_of(parts, common):
     return printable(name) or "?", ""
 
 
-def read(work, name, content):
+def read(work, content):
     """Find out which notebook a work is, and what answers it has."""
     try:
-        if isinstance(content, str):
-            raise ValueError(content)
         found = json.loads(content)
         cells = [(id_of(one), one["cell_type"], source(one)) for one in found["cells"]]
         if not all(isinstance(text, str) for cell in cells for text in cell):
             raise ValueError("its cells hold no text")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        why = content if isinstance(content, str) else type(error).__name__
-        work.damage = f"the file cannot be read as a notebook ({printable(why)[:200]})"
-        work.lesson = next((one for title, one in lessons().items() if title in name), None)
+        work.damage = f"the file cannot be read as a notebook ({type(error).__name__})"
+        named = [one for title, one in lessons().items() if title in work.file.rpartition("/")[2]]
+        work.lesson = named[0] if named else None
         return work
-    lines = {text.partition("\n")[0].strip() for _, kind, text in cells if kind == "markdown"}
-    ids = {i for i, _, _ in cells}
-    score = {
-        one: len(one.telling & lines) + len(one.ids.keys() & ids) for one in lessons().values()
-    }
-    known = [one for one in score if one.telling & lines]
-    if not known:
+    lines = {heading(kind, text) for _, kind, text in cells}
+    lesson = max(lessons().values(), key=lambda one: len(one.telling & lines))
+    seen = [lesson.headings[line][0] for line in lesson.telling & lines]
+    if not seen:
         work.damage = "it is no notebook of this course"
         return work
-    work.lesson = lesson = max(known, key=score.get)
-    seen = [lesson.headings[line][0] for line in lesson.telling & lines]
-    work.language = max(set(seen), key=seen.count)
-    inside = None
+    work.lesson, work.language, inside = lesson, max(seen, key=seen.count), None
     for i, kind, text in cells:
-        line = text.partition("\n")[0].strip()
-        if kind == "markdown" and line.startswith("#"):  # the student's own do not end an exercise
+        if line := heading(kind, text):  # the student's own do not end an exercise
             inside = lesson.ids.get(i, lesson.headings.get(line, (0, inside))[1])
         elif kind == "code":
             number = lesson.ids.get(i, inside)

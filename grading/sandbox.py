@@ -1,0 +1,120 @@
+"""Start `judge` in a sandbox that others maintain, and ask it about one answer after the other."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from tools.files import ROOT
+
+LONG = 300  # seconds for the course's own solutions, and for all cells above an exercise
+LOST = {"verdict": "error", "said": "the process that judges was killed", "seconds": 0}
+# What Python, compilers and the package need of the system. All else is not in the sandbox.
+SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/sys"]
+SYSTEM += ["/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts"]
+# What most notebooks import, and what starts no thread then.
+PRELOADED = "numpy torch torch._dynamo torch._inductor.compile_fx torch.export matplotlib.pyplot "
+PRELOADED += "networkx numba d2lhybrid"
+JUDGE = Path(__file__).with_name("judge.py")
+ENVIRONMENT = """PYTHONIOENCODING=utf-8:replace USER=student MPLBACKEND=Agg D2LHYBRID_TIME_LIMIT=0.2
+OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+TORCHINDUCTOR_COMPILE_THREADS=1 TORCHINDUCTOR_VEC_ISA_OK=1"""
+
+
+def find_sandbox(trust):
+    """The command that runs what follows it in a sandbox: bubblewrap, or [] in a container.
+
+    SystemExit where there is neither, unless `trust` says that it may run all the same.
+    """
+    command = ["bwrap", "--unshare-all", "--as-pid-1", "--die-with-parent", "--cap-drop", "ALL"]
+    command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    for path in [*SYSTEM, sys.prefix, sys.base_prefix, ROOT / "d2lhybrid", JUDGE]:
+        command += ["--ro-bind-try", path, path]
+    command += ["--remount-ro", "/", "--chdir", "/tmp"]
+    if trust:
+        return []
+    if shutil.which("bwrap") and not subprocess.call([*command, sys.executable, "-c", ""]):
+        return command
+    if os.path.exists("/.dockerenv") or "container" in os.environ:
+        return []
+    sys.exit(
+        "This runs strangers' code, so it needs a sandbox: bubblewrap (on Linux), or a container. "
+        "TEACHING.md shows both. With --trust it runs without one, as your own code would."
+    )
+
+
+class Judge:
+    """A process that judges answers to one notebook; started when it is asked, again if it died."""
+
+    def __init__(self, command, lesson, memory):
+        self.in_sandbox, self.process = bool(command), None
+        self.command = [*command, sys.executable, "-P", JUDGE, str(memory), *PRELOADED.split()]
+        self.exercises = {str(n): one.for_judging() for n, one in lesson.exercises.items()}
+
+    def start(self):
+        self.place = tempfile.TemporaryDirectory(prefix="marks-")
+        names = ("HOME", "TMPDIR", "TORCHINDUCTOR_CACHE_DIR", "MPLCONFIGDIR")
+        env = dict.fromkeys(names, "/tmp" if self.in_sandbox else self.place.name)
+        env |= dict(one.split("=") for one in ENVIRONMENT.split()) | {"PYTHONPATH": str(ROOT)}
+        env |= {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(self.command, env=env, **pipes)
+
+    def ask(self, request, cells, others=()):
+        """What comes of an answer, as `judge.in_fork` returns it; or LOST."""
+        lines = [request, [cells, others]]
+        if not self.process:
+            self.start()
+            lines.insert(0, self.exercises)
+        late = threading.Timer(LONG + request["limit"], self.process.kill)
+        late.start()
+        try:
+            self.process.stdin.write("".join(f"{json.dumps(one)}\n" for one in lines).encode())
+            self.process.stdin.flush()
+            return json.loads(self.process.stdout.readline())
+        except (OSError, ValueError):
+            self.close()
+            return dict(LOST)
+        finally:
+            late.cancel()
+
+    def close(self):
+        """End the process, and with a sandbox all that it has started."""
+        if self.process:
+            self.process.kill()
+            with contextlib.suppress(OSError), self.process:
+                pass  # waits, and closes the pipes
+            self.process = None
+            self.place.cleanup()
+
+
+def judge_all(judge, lesson, works, limit):
+    """Yield (student, notebook, exercise) and what comes of it, for each of (student, work).
+
+    First comes the course's own solution. Where that fails, its cells may leave behind what a fork
+    misses, so it is tried again, and all that follows judged, without running them once for all.
+    """
+    once = sys.platform == "linux"
+    for number, exercise in lesson.exercises.items():
+        request = {"exercise": str(number), "limit": LONG, "is_solution": True}
+        own = judge.ask(request | {"once": once}, exercise.solution)
+        if once and own["verdict"] != "right":
+            once = False
+            judge.close()
+            own = judge.ask(request | {"once": False}, exercise.solution)
+        request |= {"limit": limit + 4 * own["seconds"], "is_solution": False, "once": once}
+        for student, work in works:
+            if work.damage:
+                result = {"verdict": "error", "said": work.damage}
+            elif own["verdict"] != "right":
+                said = f"the course's own solution does not pass here: {own['said']}"
+                result = {"verdict": "not judged", "said": said}
+            else:
+                result = judge.ask(request, work.cells.get(number, []), work.others)
+            yield (student, lesson.name, number), result
+    judge.close()
