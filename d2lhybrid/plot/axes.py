@@ -111,6 +111,6 @@ def log_scale(
     if span < 5 and "base" not in options:
         marks = MaxNLocator(5, steps=(1, 2, 5, 10))
     else:
-        subs = (1, 2, 5) if span < 30 else (1, 3) if span < 1000 else (1,)
+        subs = (1, 2, 5) if span < 30 else (1, 3) if span < 3000 else (1,)
         marks = LogLocator(**(dict(subs=subs, numticks=7) | options))
     axis.set(major_locator=marks, minor_locator=NullLocator(), major_formatter=formatter)

@@ -81,7 +81,7 @@ def plot_pairs(ratios: Sequence[float], low: float, high: float) -> Axes:
         ax.plot(beyond, [edge] * len(beyond), marker, color=SKY, markersize=4, clip_on=False)
     ax.axhspan(low, high, color=ORANGE, alpha=0.75, zorder=3, label="95 % interval of the median")
     ax.axhline(1, color=BLACK, linewidth=1.2, linestyle="--", zorder=4)
-    log_scale(ax.yaxis, [bottom, top], "{x:.4g}", pad=0, subs=(1, 2, 5))
+    log_scale(ax.yaxis, [bottom, top], "{x:.4g}", pad=0)
     legend(ax, "above, right")
     alt = """The ratio of the two times of each round as a dot, round by round, on a logarithmic
         axis, with a dashed line at 1 and a band for the 95 % interval of the median. The farthest
@@ -191,7 +191,7 @@ def _scale_around_one(ax, name, ratios):
     shown = [ratio for ratio in ratios if 0 < ratio < inf]
     farthest = max(1.02, *shown, *[1 / ratio for ratio in shown]) ** 1.15
     ends = 1 / farthest, farthest  # as far down as up
-    log_scale(getattr(ax, f"{name}axis"), ends, "{x:.4g}", pad=0, subs=(1, 2, 5))
+    log_scale(getattr(ax, f"{name}axis"), ends, "{x:.4g}", pad=0)
     (ax.axvline if name == "x" else ax.axhline)(1, color=GRAY, linewidth=1.5)
     return farthest
 
