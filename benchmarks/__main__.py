@@ -3,8 +3,8 @@
 What the self-test says, for each question whose answer is known:
 
     runs             how often it was asked
-    right            how often the verdict was right: "as good as equal" for what is equal
-    open             how often it was "no clear difference": this machine, then, cannot tell
+    right            how often the verdict was right: "equivalent" for what is equal
+    open             how often it was "inconclusive": this machine, then, cannot tell
     wrong            how often it was another one; once in a hundred is too often
     above 1          how often the estimated speed-up was above 1, with or without a verdict
     speed-up         the median of the estimates
@@ -13,16 +13,16 @@ What the self-test says, for each question whose answer is known:
     longest          the longest comparison
 
 What the simulation says, for each kind of noise and each true effect (the candidate is faster by so
-much): in how many of 100 comparisons the 95 % interval covers the truth, the verdict is right, and
-the verdict is wrong. In the others it is "no clear difference". The right verdict is "faster"
-above 1 %, and "as good as equal" below. At 1 %, the smallest effect, only "slower" is wrong.
+much): in how many of 100 comparisons the 95% CI covers the truth, the verdict is right, and
+the verdict is wrong. In the others it is "inconclusive". The right verdict is "faster"
+above 1 %, and "equivalent" below. At 1 %, the smallest effect, only "slower" is wrong.
 
     calm             each call scatters by 0.3 %
     rough            by 5 %, the machine drifts by 10 %, and 1 call in 100 takes far longer
     another process  wakes up every 10 ms and takes 1 ms
     autocorrelated   the machine's speed scatters by 5 % and changes within 5 ms
     modes            each candidate switches by itself between speeds 15 % apart
-    launches         9 launches; each candidate's speed in each of them scatters by so much
+    processes         9 processes; each candidate's speed in each of them scatters by so much
     5 together       4 candidates beside the baseline: all must be covered, and be judged right
 """
 

@@ -27,7 +27,7 @@ from time import perf_counter
 import torch
 from torch import nn
 
-from d2lhybrid import compare, get_net, recipe
+from d2lhybrid import compare, get_net
 from d2lhybrid.benchmark.statistics import interval
 from d2lhybrid.benchmark.timing import CandidateError
 from d2lhybrid.tables import seconds
@@ -95,7 +95,7 @@ class CpuEvent:
 
 
 def queued_times(functions, x, event):
-    """Seconds a call, many of them queued: label -> low, median and high of the 95 % interval."""
+    """Seconds a call, many of them queued: label -> low, median and high of the 95% CI."""
 
     def batch(function, calls):
         start, end = event(), event()
@@ -133,7 +133,7 @@ def measure(net, x, is_dry, left_out):
         return lambda x: run(x).clone()  # a call overwrites what the last one returned
 
     def kept(label, build):
-        return recipe(lambda: built.setdefault(label, build()))
+        return build(lambda: built.setdefault(label, build()))
 
     candidates = {"eager": net, "torch.compile": kept("torch.compile", compiled)}
     candidates["with CUDA graphs"] = kept("with CUDA graphs", with_graphs)

@@ -1,7 +1,7 @@
 """results/: what `bench --json` measured on some machines, each in a few kilobytes.
 
 `python -m benchmarks.results FILE NAME` makes results/NAME.json of a file that
-`python -m d2lhybrid bench --frameworks --launches 11 --json FILE`, or `--batch 1 64`, has written.
+`python -m d2lhybrid bench --frameworks --processes 11 --json FILE`, or `--batch 1 64`, has written.
 `gpu` writes its results itself.
 """
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from d2lhybrid.benchmark.results import Comparison
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-FIELDS = ["speedup", "low", "high", "verdict", "median", "price", "break_even"]
+FIELDS = ["speedup", "low", "high", "verdict", "median", "build_cost", "break_even"]
 
 
 def summary(data):
     """Of what --json wrote the machine, and for each size and way to run the network what follows.
 
-    {"machine": {...}, "launches": 11, "sizes": {"1": {way: {"over": its baseline, "speedup": ...,
-    "low": ..., "high": ..., "verdict": ..., "median": seconds, "price": seconds, "break_even":
+    {"machine": {...}, "processes": 11, "sizes": {"1": {way: {"over": its baseline, "speedup": ...,
+    "low": ..., "high": ..., "verdict": ..., "median": seconds, "build_cost": seconds, "break_even":
     calls}}}}. Each way is compared with the eager one of its framework, or with the baseline.
     """
     one_size = [(1, data["comparison"])] if "comparison" in data else []
@@ -28,7 +28,7 @@ def summary(data):
     found = {str(size): ways(Comparison.from_dict(one)) for size, one in sizes}
     first = sizes[0][1]
     machine = {k: v for k, v in first["machine"].items() if k not in ("load", "notes")}
-    return {"machine": machine, "launches": len(first["launches"]), "sizes": found}
+    return {"machine": machine, "processes": len(first["processes"]), "sizes": found}
 
 
 def ways(comparison):
@@ -38,7 +38,7 @@ def ways(comparison):
         own_eager = f"{label.partition(', ')[0]}, eager"
         has_own = own_eager in comparison and label != own_eager
         base = own_eager if has_own else comparison.baseline
-        result = comparison[label] if label == base else comparison.among([base, label])[label]
+        result = comparison[label] if label == base else comparison.select([base, label])[label]
         values = {name: getattr(result, name) for name in FIELDS}
         numbers = {k: v for k, v in values.items() if isinstance(v, float)}
         values |= {k: float(f"{v:.5g}") if isfinite(v) else None for k, v in numbers.items()}

@@ -2,7 +2,7 @@
 
 Each question is asked many times, on the machine as it is and with all cores kept busy by other
 programs: a function against itself, and a task against one that is known to be longer. Then the
-same of programs, each launched several times in a process of its own. `simulation` asks with a
+same of programs, each in several processes of its own. `simulation` asks with a
 clock of ours, where any truth and any noise can be had.
 """
 
@@ -18,7 +18,7 @@ from statistics import median
 from time import perf_counter
 from timeit import timeit
 
-from d2lhybrid.benchmark.candidates import own_process
+from d2lhybrid.benchmark.candidates import isolated
 from d2lhybrid.benchmark.comparison import compare
 from d2lhybrid.benchmark.statistics import EQUAL, SLOWER, UNCLEAR
 from d2lhybrid.tables import Column, text_table
@@ -35,7 +35,7 @@ while True: pass
 """
 BLOCKS = (1030, 1050, 1100, 1500)
 TIME_LIMIT = 0.5  # seconds, for what is asked within this process
-LAUNCHES = 9
+PROCESSES = 9
 PROGRAMS = {1000: EQUAL, 1030: SLOWER, 1100: SLOWER}  # blocks of the second -> the truth
 # SHA-256 takes its input block by block, and each needs the one before: so many blocks, so much
 # time. A loop in Python would not do, as its speed differs between equal processes: on an AMD EPYC
@@ -102,8 +102,8 @@ def interleaved_timeit(one, other, rounds=100, number=30):
 def two_programs(blocks, i):
     """Ask about a program that digests 1000 blocks and one that digests more, or as many."""
     texts = (PROGRAM.replace("LENGTH", str(BLOCK * n)) for n in (1000, blocks))
-    one, other = map(own_process, texts)
-    return answer(one, other, launches=LAUNCHES)
+    one, other = map(isolated, texts)
+    return answer(one, other, processes=PROCESSES)
 
 
 def answer(one, other, *args, **options):

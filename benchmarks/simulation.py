@@ -25,7 +25,7 @@ from d2lhybrid.tables import Column, text_table
 
 CALL = 100e-6  # seconds that a call of the baseline takes without noise
 LIMIT = 1.0  # simulated seconds of each comparison
-LAUNCHES = 9
+PROCESSES = 9
 EFFECTS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.10)  # by how much the candidate is faster
 
 NORMAL = [NormalDist().inv_cdf((i + 0.5) / 10_000) for i in range(10_000)]
@@ -41,8 +41,8 @@ class Kind:
     """A kind of machine and of programs."""
 
     common: Sequence[MakeNoise]  # what disturbs all candidates
-    own: Sequence[MakeNoise] = ()  # what each has for itself, and anew in each launch
-    launches: int = 1
+    own: Sequence[MakeNoise] = ()  # what each has for itself, and anew in each process
+    processes: int = 1
     others: int = 1  # how many candidates there are beside the baseline
 
 
@@ -126,7 +126,7 @@ def modes(ratio: float, dwell: float, chance: Random) -> Noise:
 
 
 def apart(size: float, chance: Random) -> Noise:
-    """All calls of a launch take longer or shorter by one factor, normal in the logarithm."""
+    """All calls of a process take longer or shorter by one factor, normal in the logarithm."""
     factor = exp(chance.gauss(0, size))
     return lambda start, seconds: seconds * factor
 
@@ -147,9 +147,9 @@ KINDS = {
     "modes of 2 ms": Kind(CALM, own=[partial(modes, 1.15, 2e-3)]),
     "modes of 20 ms": Kind(CALM, own=[partial(modes, 1.15, 20e-3)]),
     "modes of 200 ms": Kind(CALM, own=[partial(modes, 1.15, 200e-3)]),
-    "launches, 1 % apart": Kind(CALM, own=[partial(apart, 0.01)], launches=LAUNCHES),
-    "launches, 3 % apart": Kind(CALM, own=[partial(apart, 0.03)], launches=LAUNCHES),
-    "the same, rough": Kind(ROUGH, own=[partial(apart, 0.03)], launches=LAUNCHES),
+    "processes, 1 % apart": Kind(CALM, own=[partial(apart, 0.01)], processes=PROCESSES),
+    "processes, 3 % apart": Kind(CALM, own=[partial(apart, 0.03)], processes=PROCESSES),
+    "the same, rough": Kind(ROUGH, own=[partial(apart, 0.03)], processes=PROCESSES),
     "5 together, rough": Kind(ROUGH, others=4),
 }
 COLUMNS = [Column("covers/right/wrong, %", max(map(len, KINDS)))]
@@ -160,7 +160,7 @@ def simulate(runs: int, report: Callable[[str], None] | None = None) -> str:
     """Make `runs` comparisons of each kind and effect, on all cores; returns a table.
 
     A cell says in how many of 100 comparisons the interval covers the truth, the verdict is right,
-    and the verdict is wrong; in the others it is "no clear difference". `report` gets each
+    and the verdict is wrong; in the others it is "inconclusive". `report` gets each
     row as soon as it is known. The seeds are fixed: another run gives the same table.
     """
     tasks = [(kind, effect, i) for kind in KINDS for effect in EFFECTS for i in range(runs)]
@@ -185,8 +185,8 @@ def cell(outcomes: Iterable[tuple[bool, bool, bool]]) -> str:
 def outcome(task: tuple[str, float, int]) -> tuple[bool, bool, bool]:
     """Of one comparison: do the intervals cover the truth, is the verdict right, is it wrong?
 
-    "As good as equal" is wrong if the effect is above the smallest one, "faster" if it is below,
-    and "slower" always; "no clear difference" never is. An effect of just the smallest size may
+    "Equivalent" is wrong if the effect is above the smallest one, "faster" if it is below,
+    and "slower" always; "inconclusive" never is. An effect of just the smallest size may
     be called any of them but "slower". With several candidates all must be right, and one that is
     wrong makes the answer wrong.
     """
@@ -206,7 +206,7 @@ def measured(kind: Kind, effect: float, chance: Random) -> list[Result]:
     clock = Clock()
     common = [noise(chance) for noise in kind.common]
 
-    def launch():
+    def trial():
         candidates = {"baseline": CALL}
         candidates |= {f"candidate {i}": CALL / (1 + effect) for i in range(kind.others)}
         for label, seconds in candidates.items():
@@ -216,12 +216,12 @@ def measured(kind: Kind, effect: float, chance: Random) -> list[Result]:
             return compare(
                 candidates,
                 check=False,
-                time_limit=LIMIT / kind.launches,
+                time_limit=LIMIT / kind.processes,
                 progress=lambda text: None,
                 clock=clock,
             )
 
-    # Only programs in processes of their own can be launched several times, so we join the answers.
-    launched = [launch() for _ in range(kind.launches)]
-    answer = replace(launched[0], launches=tuple(each.timings for each in launched))
+    # Only programs in processes of their own can have several processes, so we join the answers.
+    trials = [trial() for _ in range(kind.processes)]
+    answer = replace(trials[0], processes=tuple(each.timings for each in trials))
     return [result for result in answer.values() if result.label != answer.baseline]

@@ -1,11 +1,11 @@
 """The public names: the only list of them. `__init__.py` loads each at its first use."""
 
 from .benchmark.agreement import (
-    difference as difference,
+    mismatch as mismatch,
 )
 from .benchmark.candidates import (
-    own_process as own_process,
-    recipe as recipe,
+    build as build,
+    isolated as isolated,
 )
 from .benchmark.comparison import (
     compare as compare,
@@ -14,7 +14,7 @@ from .benchmark.metadata import (
     available_cores as available_cores,
 )
 from .benchmark.processes import (
-    started as started,
+    start_workers as start_workers,
 )
 from .benchmark.results import (
     Comparison as Comparison,
@@ -28,7 +28,7 @@ from .benchmark.timing import (
 )
 from .cross_framework import (
     framework_steps as framework_steps,
-    framework_ways as framework_ways,
+    framework_variants as framework_variants,
     missing_frameworks as missing_frameworks,
     network_input as network_input,
     network_target as network_target,
@@ -40,7 +40,7 @@ from .cross_framework.probes import (
     try_cases as try_cases,
 )
 from .cross_framework.variants import (
-    compare_ways as compare_ways,
+    compare_variants as compare_variants,
 )
 from .d2l import (
     Benchmark as Benchmark,
@@ -89,7 +89,7 @@ from .hybrid.operations import (
 )
 from .hybrid.passes import (
     memory_bytes as memory_bytes,
-    optimise as optimise,
+    optimize as optimize,
 )
 from .hybrid.recorder import (
     RecordingError as RecordingError,
@@ -103,21 +103,21 @@ from .nets import (
     get_net as get_net,
 )
 from .plot.charts import (
+    plot_bar_panels as plot_bar_panels,
     plot_break_even as plot_break_even,
-    plot_chunks as plot_chunks,
+    plot_chunk_ownership as plot_chunk_ownership,
     plot_curves as plot_curves,
     plot_distribution as plot_distribution,
     plot_grouped_times as plot_grouped_times,
     plot_latencies as plot_latencies,
-    plot_measures as plot_measures,
     plot_outcomes as plot_outcomes,
     plot_over_time as plot_over_time,
-    plot_pairs as plot_pairs,
+    plot_paired_ratios as plot_paired_ratios,
     plot_published as plot_published,
     plot_ratios as plot_ratios,
     plot_roofline as plot_roofline,
     plot_scatter as plot_scatter,
-    plot_shares as plot_shares,
+    plot_stacked_bars as plot_stacked_bars,
 )
 from .plot.graphs import (
     plot_data_flow as plot_data_flow,
@@ -126,8 +126,8 @@ from .plot.graphs import (
     plot_tree as plot_tree,
 )
 from .plot.timeline import (
-    plot_lanes as plot_lanes,
     plot_steps as plot_steps,
+    plot_timeline as plot_timeline,
     plot_times as plot_times,
 )
 from .text.program import (

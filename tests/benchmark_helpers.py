@@ -2,9 +2,9 @@
 
 import random
 
-from d2lhybrid import Comparison, compare, recipe, sweep
+from d2lhybrid import Comparison, build, compare, sweep
 from d2lhybrid.benchmark.metadata import describe_machine
-from d2lhybrid.benchmark.timing import Timing
+from d2lhybrid.benchmark.timing import Measurement
 
 
 class Clock:
@@ -36,7 +36,7 @@ def restless(scatter):
 def built(clock, building, *first_calls, then):
     """A recipe: so many seconds to build, then the first calls, then every other call."""
 
-    def build():
+    def make():
         clock.now += building
         times = iter(first_calls)
 
@@ -45,7 +45,7 @@ def built(clock, building, *first_calls, then):
 
         return run
 
-    return recipe(build)
+    return build(make)
 
 
 def fails():
@@ -72,15 +72,15 @@ def crossing_sweep(clock, **options):
 
 
 def steady(seconds, rounds=6, **more):
-    """A timing whose every block took so long a call; `more` are fields of Timing."""
+    """A timing whose every block took so long a call; `more` are fields of Measurement."""
     fields = {"calls": 1, "warmup": ()} | more
     if "build" in more:
         fields["build_state"] = "cold process"
-    return Timing((seconds,) * rounds, (seconds,) * rounds, **fields)
+    return Measurement((seconds,) * rounds, (seconds,) * rounds, **fields)
 
 
-def launched(launches, calls=None, complete=True):
-    """A Comparison of timings, label -> Timing for each launch; the first is the baseline."""
-    baseline, *_ = launches[0]
+def launched(processes, calls=None, complete=True):
+    """A Comparison of timings, label -> Measurement for each launch; the first is the baseline."""
+    baseline, *_ = processes[0]
     machine = describe_machine() | {"threads": 1}
-    return Comparison(baseline, tuple(launches), 0.01, 1.0, complete, machine, calls)
+    return Comparison(baseline, tuple(processes), 0.01, 1.0, complete, machine, calls)

@@ -115,8 +115,8 @@ CHECKED = [
     ({"rows": (1, 2)}, {"rows": [1, 2]}, "right"),
     ({"rows": 1}, {"columns": 1}, "not right: it gives {'rows': 1}"),
     # words
-    ("No clear  difference ", "no clear difference", "right"),
-    ("no difference", "no clear difference", "not right: it gives 'no difference'"),
+    ("No clear  difference ", "inconclusive", "right"),
+    ("no difference", "inconclusive", "not right: it gives 'no difference'"),
     # tensors and arrays
     (tensor(6), 6, "right"),
     ([2, 3], tensor([2, 3]), "right"),

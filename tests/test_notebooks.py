@@ -114,7 +114,7 @@ def sample_text():
         markdown(f"{LINES['needs']} Python. {LINES['minutes'].format(minutes=MINUTES)}"),
         code(first_cell(ENTRIES[NAME]), slide="skip"),
         markdown("## Ten", slide="slide"),
-        code("print(10)", outputs=["10\n", "price: 12 µs (measured here)\n"]),
+        code("print(10)", outputs=["10\n", "build_cost: 12 µs (measured here)\n"]),
         code("# @save", inspect.getsource(program.add_)),
         code("draw('flow')", outputs=[picture(300, 200, f"Data flow, {'one: 1 and 2 ' * 3}.")]),
         code("draw('bars')", outputs=[picture(200, 100, f"Times, as bars: {'a and b ' * 4}.")]),

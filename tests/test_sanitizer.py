@@ -15,7 +15,7 @@ MASKED = [
     ("With torchscript: 12.0323 sec\n", "With torchscript: <time> sec\n"),
     ("a\nDone: 0.0323 sec\nb", "a\nDone: <time> sec\nb"),
     ("ratio: 1.02 (measured here)", "ratio: <figure> (measured here)"),
-    ("price: 3105 µs (measured here)", "price: <figure> µs (measured here)"),
+    ("build_cost: 3105 µs (measured here)", "build_cost: <figure> µs (measured here)"),
     ("as written / rewritten: 3.7 times (measured here)", "<figure> times"),
     ("file: 651 KiB (measured here)", "file: <figure> KiB (measured here)"),
     ("PyTorch: 720 MiB (measured here)", "PyTorch: <figure> MiB (measured here)"),

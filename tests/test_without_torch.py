@@ -50,8 +50,8 @@ def text_of(output):
 
 def test_numbers_are_traced_and_what_needs_torch_names_it():
     program = """
-from d2lhybrid import OPERATIONS, optimise, python_function, trace
-graph = optimise(trace(lambda x: x * (2 + 1) + 1, 3))
+from d2lhybrid import OPERATIONS, optimize, python_function, trace
+graph = optimize(trace(lambda x: x * (2 + 1) + 1, 3))
 print(graph(5), python_function(graph)(5))"""
     (ran, text), (relu, said), (compiler, missing) = run_cells(
         program, "OPERATIONS['relu'].function(3)", "from d2lhybrid import hybridize"

@@ -63,10 +63,10 @@ def row(said, way, one):
         return [way, seconds(one["median"]), "", "", said["baseline"], "", "", ""]
     interval = said["interval"].format(digits(one["low"]), digits(one["high"]))
     pays = said["calls"].format(round(one["break_even"])) if one["break_even"] else ""
-    price = seconds(one["price"], 3) if one["price"] is not None else ""
+    cost = seconds(one["build_cost"], 3) if one["build_cost"] is not None else ""
     verdict = said.get("verdicts", {}).get(one["verdict"], one["verdict"])
     measured = [seconds(one["median"]), figure(one), interval, verdict]
-    return [way, *measured, price, pays, one["over"]]
+    return [way, *measured, cost, pays, one["over"]]
 
 
 def seconds(*arguments):

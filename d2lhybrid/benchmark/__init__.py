@@ -2,7 +2,7 @@
 
 From times to a verdict, in this order; `comparison` says what was decided, and why:
 
-comparison    `compare`: launches of all candidates, and what is checked before
+comparison    `compare`: processes of all candidates, and what is checked before
 timing        taking times: of building, of the first calls, of blocks, round by round
 statistics    log speed-ups, the interval of their median, the verdict
 results       a `Result` for each candidate, together a `Comparison`, and its tables

@@ -5,7 +5,7 @@ from math import ceil
 from .results import Comparison, Result, Speedup
 from .statistics import FASTER, UNCLEAR
 
-CHEAP = 1e-3  # seconds: a price that every function has which returns another one
+CHEAP = 1e-3  # seconds: a build cost that every function has which returns another one
 MORE = 4  # times as much, for an interval half as wide
 
 
@@ -46,9 +46,9 @@ def _range(result):
 
 
 def _pays(result):
-    """After how many calls the price of building is paid."""
+    """After how many calls the build cost is paid back."""
     calls = result.break_even
-    if calls is None or result.price < CHEAP:
+    if calls is None or result.build_cost < CHEAP:
         return ""
     text = f", and building it pays after about {calls} call{'s' * (calls != 1)}"
     if result.break_even_low is not None:
@@ -66,8 +66,8 @@ def _hint(comparison, result):
             f"{comparison.baseline} differs from itself by {comparison.noise_floor:.0%}, "
             "so try it again when the machine is quieter"
         )
-    between, within = result.scatter_between, result.scatter_within
-    # A launch measures the building once, however long it takes.
+    between, within = result.spread_between, result.spread_within
+    # A process measures the building once, however long it takes.
     if result.total or not result.is_known or (between is not None and between > 2 * within):
-        return f"give it more launches (--launches {MORE * len(comparison.launches)})"
+        return f"give it more processes (--processes {MORE * len(comparison.processes)})"
     return f"give it more time (--time-limit {ceil(MORE * comparison.duration)})"

@@ -30,7 +30,7 @@ WORTH_A_TRY = 0.1  # a tolerance above this would let nearly everything pass
 PARTS = 100  # of a result, that are asked for gradients
 
 
-def difference(result: Any, expected: Any, tolerance: float | None = None) -> str:
+def mismatch(result: Any, expected: Any, tolerance: float | None = None) -> str:
     """How two results differ, in words; '' where they agree.
 
     A result is a number, an array or tensor of any framework, a list, tuple, dict or dataclass
@@ -173,7 +173,7 @@ def check_results(runners, baseline: str, tolerance: float | None, failed: Calla
 def _disagreement(runner, base, tolerance):
     """How the results of two runners differ, in words, or ''."""
     pairs = list(zip(runner.results, base.results, strict=True))
-    texts = [difference(*pair, tolerance) for pair in pairs]
+    texts = [mismatch(*pair, tolerance) for pair in pairs]
     if not any(texts):
         return ""
     text = f"{runner.label!r} does not return what {base.label!r} returns"

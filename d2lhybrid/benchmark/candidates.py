@@ -12,58 +12,58 @@ from pathlib import Path
 from typing import Any
 
 from .processes import Program, ProgramRunner
-from .timing import Repeated, Runner
+from .timing import InnerLoops, Runner
 
 
 @dataclass(frozen=True)
 class Ready:
     """A candidate that can be called as it is."""
 
-    function: Callable | Repeated
+    function: Callable | InnerLoops
 
     def start(self, label, args, clock):
         return Runner(label, self.function, args, clock)
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """A candidate that has yet to be built; `recipe` makes it."""
+class Build:
+    """A candidate that has yet to be built; `build` makes it."""
 
-    build: Callable[[], Callable]
+    make: Callable[[], Callable]
 
     def start(self, label, args, clock):
-        return Runner(label, None, args, clock, self.build)
+        return Runner(label, None, args, clock, self.make)
 
 
-def recipe(build: Callable[[], Callable]) -> Recipe:
-    """A candidate for `compare` that has to be built, so that building gets its price.
+def build(make: Callable[[], Callable]) -> Build:
+    """A candidate for `compare` that has to be built first, so that it has a build cost.
 
-        compare({"eager": net, "TorchScript": recipe(lambda: torch.jit.script(net))}, x)
+        compare({"eager": net, "TorchScript": build(lambda: torch.jit.script(net))}, x)
 
-    `build()` returns the callable that is timed.
+    `make()` returns the callable that is timed.
     """
-    return Recipe(build)
+    return Build(make)
 
 
-def repeated(function: Callable, calls: int) -> Repeated:
+def inner_loops(function: Callable, calls: int) -> InnerLoops:
     """A candidate for `compare` whose one call does so many calls, which share its time.
 
     For what can only be timed inside another language: a loop in C, of which the Python around
     it is then a small part.
     """
-    return Repeated(function, calls)
+    return InnerLoops(function, calls)
 
 
 def as_candidate(label: str, candidate: Any) -> Any:
     """The candidate as something with a method `start`. TypeError for what cannot be timed."""
-    if isinstance(candidate, (Recipe, Program, ProgramRunner)):
+    if isinstance(candidate, (Build, Program, ProgramRunner)):
         return candidate
-    if callable(candidate) or isinstance(candidate, Repeated):
+    if callable(candidate) or isinstance(candidate, InnerLoops):
         return Ready(candidate)
     raise TypeError(f"{label!r} must be callable, a recipe or a program, not {candidate!r}")
 
 
-def own_process(
+def isolated(
     source: str | Path,
     build: str | None = None,
     *,
@@ -74,7 +74,7 @@ def own_process(
 ) -> Program:
     """A candidate for `compare` that is a program and runs in a fresh Python process.
 
-        compare({"mine": own_process(Path("mine.py")), "other": own_process(text)}, x)
+        compare({"mine": isolated(Path("mine.py")), "other": isolated(text)}, x)
 
     For frameworks that do not get along in one process, and for building in a process that is
     really cold.

@@ -1,11 +1,11 @@
 """Which candidate is faster here, and is that sure? `compare` measures; a `Comparison`,
 in results.py, answers.
 
-    result = compare({"eager": net, "TorchScript": recipe(lambda: torch.jit.script(net))}, x)
+    result = compare({"eager": net, "TorchScript": build(lambda: torch.jit.script(net))}, x)
     result["TorchScript"].verdict  # 'faster'
-    result["TorchScript"].speedup  # 1.410, and from .low to .high its 95 % interval: 1.391, 1.477
+    result["TorchScript"].speedup  # 1.410, and from .low to .high its 95% CI: 1.391, 1.477
 
-From times to a verdict, in this order: `Launch.measure` adds rounds (timing.py),
+From times to a verdict, in this order: `Trial.measure` adds rounds (timing.py),
 `statistics.log_speedups` makes a ratio of each round, `statistics.interval` encloses their median,
 `statistics.judge` gives the verdict, and `results.Comparison` shows it. Notebook 06 builds a small
 version. What was decided, and why:
@@ -24,11 +24,11 @@ version. What was decided, and why:
    machine would look like certainty (`statistics.effective_sample_size`).
 6. *One look, at the end.* The rounds fill the whole time limit. To stop as soon as it looks clear
    would err more often: each look is another chance to see something by accident.
-7. *Four verdicts.* "As good as equal" is an answer of its own, and "no clear difference" is none.
+7. *Four verdicts.* "Equivalent" is an answer of its own, and "inconclusive" is none.
 8. *All intervals hold together*, 95 times in 100 (Bonferroni), so a candidate more costs width.
-9. *Several launches.* A process may be fast or slow as a whole, by where its memory lies. So each
-   candidate can be started several times; one start of all is a launch, and gives one value. How
-   many is said beforehand, for the reason of 6.
+9. *Several processes.* A process may be fast or slow as a whole, by where its memory lies. So each
+   candidate can have several. One process of each makes a trial, and gives one value. How many is
+   said beforehand, for the reason of 6.
 10. *Building is timed apart*, with the first calls: what compiling costs, and when it pays.
 11. *Results are compared first.* A wrong candidate may be fast (agreement.py).
 
@@ -45,28 +45,28 @@ from time import perf_counter
 from typing import Any
 
 from .agreement import any_needs_gradients, check_results
-from .candidates import Recipe, as_candidate
+from .candidates import Build, as_candidate
 from .metadata import TIME_LIMIT, describe_machine, is_busy, load_average, merge_metadata
-from .processes import Program, ProgramRunner, passed_to, started
+from .processes import Program, ProgramRunner, passed_to, start_workers
 from .results import Comparison
-from .statistics import least_launches
-from .timing import CandidateError, Repeated, Rounds, device_clock, no_garbage_collection
+from .statistics import least_processes
+from .timing import CandidateError, InnerLoops, Rounds, device_clock, no_garbage_collection
 
 LONG = 2  # seconds; measuring that takes longer shows the time
 SINGLE = 0.1  # seconds in which calls are timed one by one
 MIN_EFFECT = 0.01  # a difference below this share is never called one
-MIN_ROUNDS = 10  # of a single launch, for calls so slow that the time limit allows fewer
+MIN_ROUNDS = 10  # of a single trial, for calls so slow that the time limit allows fewer
 
 
-class TooFewLaunches(ValueError):
-    """So few launches give no interval for so many candidates."""
+class TooFewProcesses(ValueError):
+    """So few processes give no interval for so many candidates."""
 
 
 def compare(
-    candidates: dict[str, Callable | Recipe | Repeated | Program | ProgramRunner],
+    candidates: dict[str, Callable | Build | InnerLoops | Program | ProgramRunner],
     *args: Any,
     baseline: str | None = None,
-    launches: int = 1,
+    processes: int = 1,
     calls: int | None = None,
     check: bool = True,
     tolerance: float | None = None,
@@ -78,34 +78,34 @@ def compare(
 ) -> Comparison:
     """Find out which candidate is faster, called with `args`, and whether that is sure.
 
-        compare({"eager": net, "compiled": recipe(lambda: torch.compile(net))}, x)
+        compare({"eager": net, "compiled": build(lambda: torch.compile(net))}, x)
 
     The intervals of all candidates hold together, 95 times in 100. An interrupt (Ctrl-C, the stop
     button) ends the measuring, and what was measured is returned.
 
     Args:
-        candidates: Maps labels to callables, to a `recipe` for one, whose building is then part
-            of the answer, to an `own_process`, or to what `started` has made of one. They must not
-            change `args`.
+        candidates: Maps labels to callables, to a `build` for one, whose building is then part
+            of the answer, to an `isolated` program, or to what `start_workers` has made of one.
+            They must not change `args`.
         args: The arguments of each call. A program gets them once, when it is built.
         baseline: The label that the others are compared with; by default the first.
-        launches: How often all candidates are started, 6 times or more, so that the interval holds
-            for the candidates, and not only for the processes of one launch.
+        processes: How many processes each candidate gets, one after the other: 6 or more, so that
+            the interval holds for the program, and not only for one process of it.
         calls: How often the candidates are to be called. Then there is also a verdict on the total
-            of building and so many calls in a new process. For several launches.
+            of building and so many calls in a new process. For several processes.
         check: Whether all must return what the baseline returns.
         tolerance: How far results may differ, relative to the largest number; by default the
-            rounding of their number format, see `d2lhybrid.difference`.
-        time_limit: Seconds of measuring, in all launches together; by default 1, and of several
-            launches a quarter for each. One round is always measured, so 0 asks for one. Where
-            calls are long, a single launch measures 10 rounds at least.
-        single_calls: Whether in each of several launches programs also time calls one by one, up to
-            SINGLE seconds, and say how much memory they took.
+            rounding of their number format, see `d2lhybrid.mismatch`.
+        time_limit: Seconds of measuring, in all processes together; by default 1, or a quarter
+            of a second for each of several processes. One round is always measured, so 0 asks for
+            one. Where calls are long, a single trial measures 10 rounds at least.
+        single_calls: Whether each of several processes also times calls one by one, up to SINGLE
+            seconds, and says how much memory it took.
         progress: Gets a text about each step, and the seconds of what takes longer than 2 s. By
             default they are shown on stderr if that is a terminal.
         on_error: Gets the error of a candidate that fails, or returns something else than the
             baseline; it is then left out. By default every error is raised, and the baseline's
-            always, unless some launches were made without one: these are the answer then.
+            always, unless some processes were made without one: these are the answer then.
         clock: Returns seconds. By default it first waits until every framework that is loaded has
             done what was asked of its devices, as is done in a program's process.
 
@@ -113,13 +113,13 @@ def compare(
         TypeError, ValueError: for what cannot be compared, among them results that differ.
         CandidateError: for a candidate that raises, or whose process ends or hangs.
     """
-    candidates = checked(candidates, baseline, launches, calls)
+    candidates = checked(candidates, baseline, processes, calls)
     base_label = next(iter(candidates)) if baseline is None else baseline
     if time_limit is None:
-        time_limit = 1.0 if launches == 1 else launches / 4
+        time_limit = 1.0 if processes == 1 else processes / 4
     machine = describe_machine(*args)
     show = progress_line(progress)
-    launch, done, duration, began = None, [], 0.0, perf_counter()
+    trial, done, duration, began = None, [], 0.0, perf_counter()
     load = load_average()
     busy = is_busy(load)
 
@@ -135,34 +135,34 @@ def compare(
         return Comparison(base_label, kept, MIN_EFFECT, duration, complete, here, calls)
 
     try:
-        for i in range(launches):
+        for i in range(processes):
             show_here = show
-            if launches > 1:
-                show_here = partial(show_launch, show, i, launches, perf_counter() - began)
-            with started(candidates, failed, args, show_here, clock) as runners:
-                launch = Launch(runners, clock, show_here, failed)
-                launch.warm_up(calls or 0)
+            if processes > 1:
+                show_here = partial(show_trial, show, i, processes, perf_counter() - began)
+            with start_workers(candidates, failed, args, show_here, clock) as runners:
+                trial = Trial(runners, clock, show_here, failed)
+                trial.warm_up(calls or 0)
                 if i == 0:
-                    programs = [r.machine for r in launch.runners.values() if r.worker]
-                    own = [r.results[-1] for r in launch.runners.values() if not r.worker]
+                    programs = [r.machine for r in trial.runners.values() if r.worker]
+                    own = [r.results[-1] for r in trial.runners.values() if not r.worker]
                     machine = merge_metadata(programs or [machine])
                     machine["gradients_needed"] = any_needs_gradients(own)
                     if check:
-                        check_results(launch.runners, base_label, tolerance, failed)
-                launch.measure(base_label, time_limit / launches, launches == 1 and time_limit > 0)
-                if single_calls and launches > 1:
-                    launch.time_single_calls(min(time_limit / launches, SINGLE))
-            if len(launch.runners) < 2:
+                        check_results(trial.runners, base_label, tolerance, failed)
+                trial.measure(base_label, time_limit / processes, processes == 1 and time_limit > 0)
+                if single_calls and processes > 1:
+                    trial.time_single_calls(min(time_limit / processes, SINGLE))
+            if len(trial.runners) < 2:
                 if done:
                     return answer(complete=False)
                 raise ValueError(f"nothing is left to compare with {base_label!r}")
-            candidates = {label: candidates[label] for label in launch.runners}
-            duration += launch.duration
-            done.append(launch.timings())
+            candidates = {label: candidates[label] for label in trial.runners}
+            duration += trial.duration
+            done.append(trial.timings())
     except KeyboardInterrupt:
-        if not done and launch and launch.timings():
-            done.append(launch.timings())
-            duration = launch.duration
+        if not done and trial and trial.timings():
+            done.append(trial.timings())
+            duration = trial.duration
         if not done:
             raise
         return answer(complete=False)
@@ -176,7 +176,7 @@ def compare(
     return answer(complete=True)
 
 
-def checked(candidates, baseline, launches, calls):
+def checked(candidates, baseline, processes, calls):
     """The candidates, each with its method `start`. TypeError or ValueError where they, or what
     is asked of them, cannot be compared.
     """
@@ -185,17 +185,17 @@ def checked(candidates, baseline, launches, calls):
     if baseline not in [None, *candidates]:
         raise ValueError(f"the baseline {baseline!r} is not one of {list(candidates)}")
     found = {label: as_candidate(label, candidate) for label, candidate in candidates.items()}
-    if launches == 1 and calls is not None:
-        raise ValueError("calls needs launches: the total is measured once in each of them")
-    if launches > 1 and not all(isinstance(one, Program) for one in found.values()):
-        raise TypeError("only programs can be launched several times, see d2lhybrid.own_process")
-    if 1 < launches < (least := least_launches(len(found) - 1)):
-        text = f"{launches} launches give no 95 % interval for {len(found)} candidates"
-        raise TooFewLaunches(f"{text} ({', '.join(found)}); it takes {least}")
+    if processes == 1 and calls is not None:
+        raise ValueError("calls needs processes: the total is measured once in each of them")
+    if processes > 1 and not all(isinstance(one, Program) for one in found.values()):
+        raise TypeError("only programs can have several processes, see d2lhybrid.isolated")
+    if 1 < processes < (least := least_processes(len(found) - 1)):
+        text = f"{processes} processes give no 95% CI for {len(found)} candidates"
+        raise TooFewProcesses(f"{text} ({', '.join(found)}); it takes {least}")
     return found
 
 
-class Launch:
+class Trial:
     """One start of all candidates: warmed up, and measured in rounds.
 
     `runners` maps labels to runners that are loaded, `rounds` holds what was measured, in
@@ -271,16 +271,16 @@ class Launch:
         self.runners = {label: r for label, r in self.runners.items() if label in labels}
 
     def timings(self):
-        """What was measured so far: label -> Timing; empty before the first whole round."""
+        """What was measured so far: label -> Measurement; empty before the first whole round."""
         return self.rounds.timings() if self.rounds else {}
 
 
 # How far it is ------------------------------------------------------------------------------
 
 
-def show_launch(show, i, launches, passed, text):
-    left = f", about {passed / i * (launches - i):.0f} s left" if i else ""
-    show(f"launch {i + 1} of {launches}{left}: {text}")
+def show_trial(show, i, processes, passed, text):
+    left = f", about {passed / i * (processes - i):.0f} s left" if i else ""
+    show(f"process {i + 1} of {processes}{left}: {text}")
 
 
 def progress_line(progress: Callable[[str], None] | None) -> Callable[[str], None]:

@@ -1,6 +1,6 @@
 """Candidates in processes of their own: both sides, the proxy here and what runs there.
 
-    with started(programs) as runners:
+    with start_workers(programs) as runners:
         for runner in runners.values():
             runner.warm_up()
         rounds = Rounds([*runners.values()], runners["mine"])
@@ -49,7 +49,7 @@ MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__
 
 @dataclass(frozen=True)
 class Program:
-    """A candidate in a process of its own; `candidates.own_process` makes it."""
+    """A candidate in a process of its own; `candidates.isolated` makes it."""
 
     source: str = field(repr=False)
     filename: str  # what errors and tracebacks call it
@@ -190,7 +190,7 @@ def close_all(runners: Iterable[Runner | ProgramRunner]) -> None:
 
 
 @contextmanager
-def started(
+def start_workers(
     programs: dict[str, Program],
     on_error: Callable[[CandidateError], None] | None = None,
     args: tuple = (),
@@ -199,7 +199,7 @@ def started(
 ) -> Iterator[dict[str, ProgramRunner]]:
     """Start programs once, for several comparisons: a framework may take seconds to load.
 
-        with started({"mine": own_process(Path("mine.py")), "other": own_process(text)}) as running:
+        with start_workers({"mine": isolated(Path("mine.py")), "other": isolated(text)}) as running:
             results = {n: compare(running, inputs(n)) for n in (1, 64)}
 
     Gives candidates for `compare` and `sweep`, which build them again for each comparison, with its

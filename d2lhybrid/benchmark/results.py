@@ -4,8 +4,8 @@ A `Comparison` shows itself as tables in text, one above the other with lines of
 most, and as one wide table.
 
 The times of a round are compared with each other, and the rounds give an interval. Of several
-launches each gives one speed-up, and these give the interval. So it covers what differs between two
-processes: where their data lie in memory, and what a compiler found out by trial.
+processes each gives one speed-up, and these give the interval. So it covers what differs between
+two processes: where their data lie in memory, and what a compiler found out by trial.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,12 +30,12 @@ from .statistics import (
     judge,
     log_speedups,
 )
-from .timing import Timing
+from .timing import Measurement
 
-LABEL, INTERVAL = Column(""), Column("95 % interval", 16)
+LABEL, INTERVAL = Column(""), Column("95% CI", 16)
 RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
-SPEEDS = [Column("time a call"), *RATIO]
-BUILD_COSTS = [Column("price", 9), Column("pays after", 13)]
+SPEEDS = [Column("time per call"), *RATIO]
+BUILD_COSTS = [Column("build cost", 9), Column("break-even", 13)]
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class Speedup:
     """The baseline's time divided by the candidate's: above 1 is faster."""
 
     speedup: float
-    low: float  # its 95 % interval
+    low: float  # its 95% CI
     high: float
-    verdict: str  # 'faster', 'slower', 'as good as equal' or 'no clear difference'
+    verdict: str  # 'faster', 'slower', 'equivalent' or 'inconclusive'
 
     @property
     def is_known(self) -> bool:
-        """Whether there is an interval; too few rounds or launches give none."""
+        """Whether there is an interval; too few rounds or processes give none."""
         return self.low > 0 and isfinite(self.high)
 
     @property
@@ -62,7 +62,7 @@ class Speedup:
 class Total(Speedup):
     """Of building and a number of calls together, in a new process."""
 
-    time: float  # seconds, the median of the launches
+    time: float  # seconds, the median of the processes
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,15 @@ class Result(Speedup):
 
     label: str
     median: float  # one call
-    independent_rounds: int  # so many (or launches) say as much as those that were measured
-    # Half the 95 % interval of one launch's log speed-up, the median over launches; 0.01 is 1 %.
-    scatter_within: float | None
-    scatter_between: float | None  # two standard deviations of the launches' log speed-ups
-    price: float | None  # building, and what the first calls cost more than a later one
-    break_even: int | None  # after so many calls the price is paid; None for never
-    break_even_low: int | None  # its 95 % interval, from several launches; None for never
+    independent_rounds: int  # so many (or processes) say as much as those that were measured
+    # Half the 95% CI of one process's log speed-up, the median over processes; 0.01 is 1 %.
+    spread_within: float | None
+    spread_between: float | None  # two standard deviations of the processes' log speed-ups
+    build_cost: float | None  # building, and what the first calls cost more than a later one
+    break_even: int | None  # after so many calls the build cost is paid back; None for never
+    break_even_low: int | None  # its 95% CI, from several processes; None for never
     break_even_high: int | None
-    built_in: str  # its build state, such as 'cold process, warm cache'; '' if it was not built
+    build_state: str  # its build state, such as 'cold process, warm cache'; '' if it was not built
     total: Total | None  # where `compare` was told the number of calls
 
 
@@ -105,7 +105,7 @@ class Comparison(Answers):
     """
 
     baseline: str
-    launches: tuple[dict[str, Timing], ...]  # what was measured in each, by label
+    processes: tuple[dict[str, Measurement], ...]  # what was measured in each, by label
     min_effect: float
     duration: float  # seconds of measuring
     complete: bool  # False where it was interrupted
@@ -113,14 +113,14 @@ class Comparison(Answers):
     calls: int | None = None  # how often the candidates are to be called
 
     @property
-    def timings(self) -> dict[str, Timing]:
-        """What was measured in the first launch, the only one of most comparisons; by label."""
-        return self.launches[0]
+    def timings(self) -> dict[str, Measurement]:
+        """What was measured in the first process of each candidate, by label."""
+        return self.processes[0]
 
     @property
     def rounds(self) -> int:
-        """How many rounds were measured, in all launches together."""
-        return sum(len(timings[self.baseline].block_a) for timings in self.launches)
+        """How many rounds were measured, in all processes together."""
+        return sum(len(timings[self.baseline].block_a) for timings in self.processes)
 
     @cached_property
     def noise_floor(self) -> float:
@@ -149,7 +149,7 @@ class Comparison(Answers):
         """All results, in the order of the candidates: label -> Result."""
         return {label: self._result(label) for label in self.timings}
 
-    def among(self, labels: Iterable[str]) -> "Comparison":
+    def select(self, labels: Iterable[str]) -> "Comparison":
         """The same measurement, of these candidates alone; the first of them is the baseline.
 
         Every round has two blocks of each candidate, so each can be the baseline. KeyError for a
@@ -158,12 +158,12 @@ class Comparison(Answers):
         labels = list(dict.fromkeys(labels))
         if len(labels) < 2:
             raise ValueError(f"among needs at least two labels, got {labels}")
-        launches = tuple({label: timings[label] for label in labels} for timings in self.launches)
-        return replace(self, baseline=labels[0], launches=launches)
+        processes = tuple({label: timings[label] for label in labels} for timings in self.processes)
+        return replace(self, baseline=labels[0], processes=processes)
 
     def _of(self, label):
-        """The candidate's timings, one for each launch."""
-        return [timings[label] for timings in self.launches]
+        """The candidate's measurements, one for each process."""
+        return [timings[label] for timings in self.processes]
 
     def _result(self, label):
         owns, bases = self._of(label), self._of(self.baseline)
@@ -171,22 +171,22 @@ class Comparison(Answers):
         values = _independent(rounds)
         speedup = self._judged(values, self.noise_floor)
         pays = [None] * 3
-        each = self._each_launch(label)
+        each = self._each_process(label)
         is_built = owns[0].build is not None
         if is_built and speedup.verdict == FASTER:
             pays = self._break_even(owns, [median(ratios) for ratios in rounds])
         return Result(
             **vars(speedup),
             label=label,
-            median=median(own.usual_time for own in owns),
+            median=median(own.median_time for own in owns),
             independent_rounds=effective_sample_size(values),
-            scatter_within=median((high - low) / 2 for low, _, high in each) if each else None,
-            scatter_between=2 * stdev(values) if each else None,  # 95 % of a bell curve
-            price=median(own.price for own in owns) if is_built else None,
+            spread_within=median((high - low) / 2 for low, _, high in each) if each else None,
+            spread_between=2 * stdev(values) if each else None,  # 95% of a bell curve
+            build_cost=median(own.build_cost for own in owns) if is_built else None,
             break_even_low=pays[0],
             break_even=pays[1],
             break_even_high=pays[2],
-            built_in=mode(own.build_state for own in owns),
+            build_state=mode(own.build_state for own in owns),
             total=self._total(owns, bases),
         )
 
@@ -195,18 +195,18 @@ class Comparison(Answers):
         verdict = judge(low, high, self.min_effect, noise_floor)
         return Speedup(exp(middle), exp(low), exp(high), verdict)
 
-    def _each_launch(self, label):
-        """The interval of the log speed-up of each launch, if there are several."""
+    def _each_process(self, label):
+        """The interval of the log speed-up of each process, if there are several."""
         pairs = list(zip(self._of(label), self._of(self.baseline), strict=True))
         several = pairs if len(pairs) > 1 else []
         return [interval(log_speedups(own, base), self.alpha) for own, base in several]
 
     def _break_even(self, owns, speedups):
-        """After how many calls the price is paid: low, middle, high; None for never."""
+        """After how many calls the build cost is paid back: low, middle, high; None for never."""
         found = []
         for own, speedup in zip(owns, speedups, strict=True):
-            saved = own.usual_time * (exp(speedup) - 1)
-            found.append(own.price / saved if saved > 0 else inf)
+            saved = own.median_time * (exp(speedup) - 1)
+            found.append(own.build_cost / saved if saved > 0 else inf)
         ends = interval(found, self.alpha)
         return [ceil(calls) if isfinite(calls) else None for calls in ends]
 
@@ -222,15 +222,15 @@ class Comparison(Answers):
         return "\n".join(format_metadata(self.machine))
 
     def plot(self):
-        """Draw speed-ups with their intervals, of several launches too; returns matplotlib Axes."""
+        """Draw speed-ups with their intervals; returns matplotlib Axes."""
         speedups = {r.label: r.drawn for r in self.values() if r.label != self.baseline}
-        launches = {
+        processes = {
             label: [(exp(middle), exp(low), exp(high)) for low, middle, high in each]
             for label in speedups
-            if (each := self._each_launch(label))
+            if (each := self._each_process(label))
         }
         margin = self.equivalence_margin
-        return pictures().plot_speedups(speedups, self.baseline, margin, launches)
+        return pictures().plot_speedups(speedups, self.baseline, margin, processes)
 
     def to_dict(self) -> dict[str, Any]:
         """All that was measured, of types that JSON has."""
@@ -239,8 +239,8 @@ class Comparison(Answers):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Comparison":
         """The comparison that `to_dict` wrote, perhaps through JSON."""
-        launches = [{k: _timing_from(t) for k, t in one.items()} for one in data["launches"]]
-        return cls(**(_renamed(data) | {"launches": tuple(launches)}))
+        processes = [{k: _measurement_from(t) for k, t in one.items()} for one in data["processes"]]
+        return cls(**(_renamed(data) | {"processes": tuple(processes)}))
 
     # How it is shown ------------------------------------------------------------------------
 
@@ -251,7 +251,7 @@ class Comparison(Answers):
             {r.label: [seconds(r.median), *self._ratio_cells(r, r)] for r in self.values()},
         )
         if self._built():
-            columns = BUILD_COSTS if len(self.launches) == 1 else [*BUILD_COSTS, INTERVAL]
+            columns = BUILD_COSTS if len(self.processes) == 1 else [*BUILD_COSTS, INTERVAL]
             costs = {r.label: self._cost_cells(r)[: len(columns)] for r in self._built()}
             if not wide:
                 costs = {label: [_where_built(self[label]), *costs[label]] for label in costs}
@@ -281,12 +281,12 @@ class Comparison(Answers):
             yield [label, *chain(*cells)]
 
     def _notes(self):
-        built = [f"{r.label} {_where_built(r)}" for r in self._built() if r.built_in]
+        built = [f"{r.label} {_where_built(r)}" for r in self._built() if r.build_state]
         return self._summary([f"built: {'; '.join(built)}"] if built else [])
 
     def _built(self):
         """What had to be built, and so has a build cost."""
-        return [result for result in self.values() if result.price is not None]
+        return [result for result in self.values() if result.build_cost is not None]
 
     def _ratio_cells(self, r, speedup):
         if r.label == self.baseline:
@@ -298,25 +298,25 @@ class Comparison(Answers):
 
     def _cost_cells(self, r):
         if r.label == self.baseline:
-            return [seconds(r.price), "baseline", ""]
+            return [seconds(r.build_cost), "baseline", ""]
         if r.break_even is None:
-            return [seconds(r.price), "never" if r.verdict == SLOWER else "no clear gain", ""]
+            return [seconds(r.build_cost), "never" if r.verdict == SLOWER else "no clear gain", ""]
         ends = (r.break_even_low, r.break_even_high)
         low, high = ("never" if end is None else end for end in ends)
         calls = f"{r.break_even} call{'s' * (r.break_even != 1)}"
-        return [seconds(r.price), calls, f"{low} to {high}"]
+        return [seconds(r.build_cost), calls, f"{low} to {high}"]
 
     def _summary(self, built=()):
         """The lines below the tables: how fine the measuring was, notes, and where it was made."""
         floor = f"{self.noise_floor:.1%}" if isfinite(self.noise_floor) else "not known"
-        launches = f"{len(self.launches)} launches, " if len(self.launches) > 1 else ""
-        line = f"noise floor {floor}, {launches}{self.rounds} rounds in {self.duration:.2f} s"
+        processes = f"{len(self.processes)} processes, " if len(self.processes) > 1 else ""
+        line = f"noise floor {floor}, {processes}{self.rounds} rounds in {self.duration:.2f} s"
         others = [r for r in self.values() if r.label != self.baseline]
         unsure = [r.label for r in others if r.verdict == UNCLEAR]
         if not self.complete:
             line += ", interrupted"
         elif unsure:
-            line += f"; still open: {', '.join(unsure)}"
+            line += f"; undecided: {', '.join(unsure)}"
         notes = [f"note: {note}" for note in self._remarks()]
         return [line, *notes, *built, *self.measured_on().splitlines()]
 
@@ -324,26 +324,27 @@ class Comparison(Answers):
         """What must be known of the machine and of single candidates."""
         for r in self._built():
             first = self.timings[r.label]
-            if "cold cache" in first.build_state and first.build_state != r.built_in:
-                yield f"the first {r.label} on this machine had the price {seconds(first.price)}"
+            if "cold cache" in first.build_state and first.build_state != r.build_state:
+                cost = seconds(first.build_cost)
+                yield f"the first {r.label} on this machine had the build cost {cost}"
         if limit := self.machine.get("time_limit"):
             yield f"{TIME_LIMIT}={limit} limits the seconds of measuring"
         if self.machine.get("is_busy"):
             yield f"the machine was busy when this began: load {self.machine['load'][0]:.1f}"
         worst = min(self.values(), key=lambda r: r.independent_rounds)
-        if len(self.launches) == 1 and worst.independent_rounds < self.rounds:
+        if len(self.processes) == 1 and worst.independent_rounds < self.rounds:
             rounds = f"for {worst.label} the {self.rounds} rounds are worth"
             yield f"speeds change slowly: {rounds} {worst.independent_rounds}"
         for r in self.values():
-            if r.label != self.baseline and r.scatter_within is not None:
-                within = f" by {r.scatter_within:.1%} within a launch, and"
-                within *= isfinite(r.scatter_within)
-                yield f"{r.label} scatters{within} by {r.scatter_between:.1%} between launches"
+            if r.label != self.baseline and r.spread_within is not None:
+                within = f" by {r.spread_within:.1%} within a process, and"
+                within *= isfinite(r.spread_within)
+                yield f"{r.label} spreads{within} by {r.spread_between:.1%} between processes"
 
 
 def _where_built(r):
     """Whether process and caches were cold, in words; '' if it was not built."""
-    return f"in a {r.built_in}" if r.built_in else ""
+    return f"in a {r.build_state}" if r.build_state else ""
 
 
 def ratio(number: float) -> str:
@@ -360,16 +361,19 @@ def pictures() -> ModuleType:
 
 
 def _independent(rounds):
-    """The values whose median counts: of a single launch its rounds, of several their medians."""
+    """The values whose median counts: of a single process its rounds, of several their medians."""
     return rounds[0] if len(rounds) == 1 else [median(values) for values in rounds]
 
 
-RENAMED = {"took": "duration", "built_in": "build_state"}  # since older files were written
+# Since older files were written.
+RENAMED = {"took": "duration", "built_in": "build_state", "launches": "processes"}
 
 
 def _renamed(data):
     return {RENAMED.get(name, name): value for name, value in data.items()}
 
 
-def _timing_from(data):
-    return Timing(**{k: tuple(v) if isinstance(v, list) else v for k, v in _renamed(data).items()})
+def _measurement_from(data):
+    return Measurement(
+        **{k: tuple(v) if isinstance(v, list) else v for k, v in _renamed(data).items()}
+    )

@@ -24,7 +24,7 @@ from itertools import count
 from math import inf, log, log1p, sqrt
 from statistics import fmean, median
 
-from .timing import Timing
+from .timing import Measurement
 
 # 1 time in 20 an interval may err; a fifth is for what `effective_sample_size` overlooks.
 ALPHA = 0.04
@@ -32,13 +32,13 @@ FEW = 16  # independent values; if there are fewer, `interval` takes the range
 NOTICED = 3  # standard deviations: a smaller excess is put down to chance
 TINY = 1e-6  # values that differ by less are the same, whatever the last digits do
 
-FASTER, SLOWER, EQUAL = "faster", "slower", "as good as equal"
-UNCLEAR = "no clear difference"
+FASTER, SLOWER, EQUAL = "faster", "slower", "equivalent"
+UNCLEAR = "inconclusive"
 
 Interval = tuple[float, float, float]  # low, median, high
 
 
-def log_speedups(own: Timing, base: Timing) -> list[float]:
+def log_speedups(own: Measurement, base: Measurement) -> list[float]:
     """For each round the natural logarithm of the baseline's time divided by the candidate's.
 
     It takes the geometric mean of the two times of each, so that twice as fast and twice as slow
@@ -124,8 +124,8 @@ def _excess(values):
     return worst
 
 
-def least_launches(others: int, alpha: float = ALPHA) -> int:
-    """The fewest launches that give an interval for so many candidates beside the baseline."""
+def least_processes(others: int, alpha: float = ALPHA) -> int:
+    """The fewest processes that give an interval for so many candidates beside the baseline."""
     return next(n for n in count(1) if rank(n, alpha / others))
 
 
@@ -134,7 +134,7 @@ def judge(low: float, high: float, min_effect: float, noise_floor: float) -> str
 
     A candidate is faster, or slower, if its whole interval lies beyond the noise floor, and the
     smallest effect worth a word on top of it. If the interval lies within the smallest effect, the
-    two are as good as equal: the answer of an equivalence test, as that two things were not seen to
+    two are equivalent: the answer of an equivalence test, as that two things were not seen to
     differ does not show that they are equal. Otherwise this run cannot tell.
     """
     smallest = log1p(min_effect)

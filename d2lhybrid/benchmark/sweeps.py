@@ -11,12 +11,12 @@ from math import exp, log
 from typing import Any
 
 from ..tables import Column, seconds
-from .candidates import Recipe
+from .candidates import Build
 from .comparison import compare, progress_line
 from .processes import Program, ProgramRunner
 from .results import Answers, Comparison, pictures, ratio
 from .statistics import FASTER, SLOWER
-from .timing import Repeated
+from .timing import InnerLoops
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Sweep(Answers):
     def _notes(self):
         found = "; ".join(map(str, self.crossings())) or "none"
         return [
-            "first the baseline's time a call, then speed-ups; ~ not clearly faster or slower",
+            "first the baseline's time per call, then speed-ups; ~ not clearly faster or slower",
             f"crossings: {found}" + "; interrupted" * (not self.complete),
             *self.measured_on().splitlines(),
         ]
@@ -124,7 +124,7 @@ class Sweep(Answers):
 
 
 def sweep(
-    candidates: dict[str, Callable | Recipe | Repeated | Program | ProgramRunner],
+    candidates: dict[str, Callable | Build | InnerLoops | Program | ProgramRunner],
     make_args: Callable[[float], Any],
     sizes: Iterable[float],
     progress: Callable[[str], None] | None = None,
@@ -138,7 +138,7 @@ def sweep(
 
     Args:
         candidates, progress, options: As for `compare`. A recipe is built once more for each size,
-            and a program starts once more, unless `started` has started it.
+            and a program starts once more, unless `start_workers` has started it.
         make_args: Returns the argument for a size, or a tuple of arguments.
         sizes: Numbers above 0.
 

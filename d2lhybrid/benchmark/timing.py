@@ -40,15 +40,15 @@ LONG_FIRST_CALLS = 1.0  # seconds: the limit where more first calls are asked fo
 
 
 @dataclass(frozen=True)
-class Repeated:
-    """A candidate that does many calls in one; `candidates.repeated` makes it."""
+class InnerLoops:
+    """A candidate that does many calls in one; `candidates.inner_loops` makes it."""
 
     function: Callable
     calls: int
 
 
 @dataclass(frozen=True)
-class Timing:
+class Measurement:
     """What was measured of one candidate; all times in seconds."""
 
     block_a: tuple[float, ...]  # a call's time in one of the two blocks of each round
@@ -62,7 +62,7 @@ class Timing:
     memory: int | None = None  # the most bytes that the process had, if it was asked
 
     @property
-    def usual_time(self) -> float:
+    def median_time(self) -> float:
         """A call's: the median of all blocks."""
         return median(self.block_a + self.block_b)
 
@@ -72,9 +72,9 @@ class Timing:
         return fmean(self.block_a + self.block_b)
 
     @property
-    def price(self) -> float:
+    def build_cost(self) -> float:
         """Of building, and what the first calls took more than later ones."""
-        usual = self.usual_time * self.inner_calls
+        usual = self.median_time * self.inner_calls
         return max(0.0, (self.build or 0.0) + sum(time - usual for time in self.warmup))
 
     @property
@@ -124,9 +124,9 @@ def blamed_on(label):
 class Runner:
     """A candidate in this process, and the clock that times it, a function that returns seconds.
 
-    `function(*args)` is what is timed; it may be a `Repeated`. Or `build()` returns it, and
+    `function(*args)` is what is timed; it may be a `InnerLoops`. Or `build()` returns it, and
     building is timed, too. `warm_up` must come first; then `build`, `build_state`, `warmup` and
-    `inner_calls` are those of its `Timing`, `fastest` the seconds of the fastest call so far,
+    `inner_calls` are those of its `Measurement`, `fastest` the seconds of the fastest call so far,
     `results` what the first and the third call returned, or what `keep` makes of it: a later call
     may change it. The third, as TorchScript compiles in it.
 
@@ -157,7 +157,7 @@ class Runner:
                 self.function = self._build()
             self.build = self.clock() - start
         self.inner_calls = 1
-        if isinstance(self.function, Repeated):
+        if isinstance(self.function, InnerLoops):
             self.function, self.inner_calls = self.function.function, self.function.calls
         if not callable(self.function):
             text = f"the recipe of {self.label!r} built {self.function!r}, which is not callable"
@@ -265,14 +265,14 @@ class Rounds:
         """Seconds that a round takes at least."""
         return sum(sum(self.plans[runner]) * runner.fastest for runner, _ in self._order)
 
-    def timings(self) -> dict[str, Timing]:
-        """What was measured so far: label -> Timing."""
+    def timings(self) -> dict[str, Measurement]:
+        """What was measured so far: label -> Measurement."""
         whole, found = len(self), {}  # a round that was interrupted does not count
         for runner, blocks in self._blocks.items():
             a, b = (tuple(times[:whole]) for times in blocks)
             warmup = runner.warmup, runner.build, runner.build_state, runner.inner_calls
             single = tuple(runner.single), runner.memory
-            found[runner.label] = Timing(a, b, self.plans[runner].calls, *warmup, *single)
+            found[runner.label] = Measurement(a, b, self.plans[runner].calls, *warmup, *single)
         return found
 
 

@@ -3,13 +3,13 @@
 import argparse
 import os
 
-from ..benchmark.comparison import TooFewLaunches
+from ..benchmark.comparison import TooFewProcesses
 from ..frameworks.threads import THREADS
 from ..tables import seconds
 from .options import add_json, positive_int, write_json
 
 ABOUT = """
-What the table says: the median time of a call; the speed-up over the first row, with its 95 %
+What the table says: the median time of a call; the speed-up over the first row, with its 95%
 interval; the verdict; what compiling cost, and after how many calls that is paid back: never if
 it is slower, and "no clear gain" if that is not sure. Lines that begin with "limit" are no way
 to run the network, but the least that one must wait for.
@@ -41,7 +41,7 @@ def add_command(commands):
         "its own",
     )
     parser.add_argument(
-        "--launches",
+        "--processes",
         **count,
         help="with --frameworks: start every way N times, 11 or more for all of them, at half a "
         "minute each; the answer then holds for the programs and not only for one run of them",
@@ -52,16 +52,16 @@ def add_command(commands):
 
 def run(options):
     """Measure, print and write. Exit status 2 for options that make no sense together."""
-    if options.launches and not options.frameworks:
-        options.error("--launches needs --frameworks")
+    if options.processes and not options.frameworks:
+        options.error("--processes needs --frameworks")
     os.environ |= dict.fromkeys(THREADS, "1")  # read when frameworks are loaded
     from ..cross_framework import variants
 
-    measure = variants.compare_frameworks if options.frameworks else variants.compare_ways
-    several = {"launches": options.launches} if options.launches else {}
+    measure = variants.compare_frameworks if options.frameworks else variants.compare_variants
+    several = {"processes": options.processes} if options.processes else {}
     try:
         answer = measure(options.batch, **several)
-    except TooFewLaunches as error:
+    except TooFewProcesses as error:
         options.error(str(error))
     shown, limits = answer, []
     if len(answer) == 1:  # one size: a comparison says more
@@ -76,4 +76,4 @@ def without_limits(comparison):
     limits = [label for label in comparison if "limit: " in label]
     lines = [f"{label}: {seconds(comparison[label].median)} a call" for label in limits]
     ways = [label for label in comparison if label not in limits]
-    return (comparison.among(ways) if len(ways) > 1 else comparison), lines
+    return (comparison.select(ways) if len(ways) > 1 else comparison), lines

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 
 from ..benchmark.advice import advice
-from ..benchmark.candidates import own_process
+from ..benchmark.candidates import isolated
 from ..benchmark.comparison import compare
 from ..benchmark.metadata import available_cores, load_average
 from ..benchmark.results import Comparison
@@ -20,7 +20,7 @@ from ..frameworks.threads import AT_ONCE, SOON, WAITING
 from ..tables import Column, seconds, text_table
 from .options import add_json, positive_int, write_json
 
-LAUNCHES = 9  # the fewest for which the interval leaves out the fastest and the slowest launch
+PROCESSES = 9  # the fewest for which the interval leaves out the fastest and the slowest process
 EXAMPLE = Path(__file__).with_name("example.py")
 RULE = (
     "every `def` at the top level of the file builds one candidate, unless it has parameters (with "
@@ -42,7 +42,7 @@ millisecond are judged best with one thread, as idle threads wait actively and d
 
 What is built once and shipped, such as an exported file, is built beforehand, by another program:
 let the candidate only load it. torch.compile finds in its cache what an earlier process compiled;
-the price of the first one on this machine is in a note, and --cold-cache asks for it each time.
+the build cost of the first one on this machine is in a note; --cold-cache asks for it each time.
 
 The exit status is 0 for an answer, whatever it says; 2 for a file that cannot be used; 3 for an
 answer without the candidates that failed; 130 if Ctrl-C ended it, with an answer from what was
@@ -63,13 +63,13 @@ def add_command(commands):
     option("file", type=Path, nargs="?", help="a Python file, see --example")
     option("--example", action="store_true", help="print such a file, for PyTorch")
     option("--calls", **count, help="judge building and N calls together, computed from both")
-    option("--launches", **count, default=LAUNCHES, help="start every candidate N times, else 9")
+    option("--processes", **count, default=PROCESSES, help="start every candidate N times, else 9")
     option(
         "--time-limit",
         type=float,
         metavar="S",
-        help="seconds of measuring, half a second for each launch by default; a round that has "
-        "begun is ended, and each launch measures one",
+        help="seconds of measuring, half a second for each process by default; a round that has "
+        "begun is ended, and each process measures one",
     )
     option("--sizes", **count, nargs="+", help="give each size to functions with one parameter")
     option(
@@ -167,10 +167,10 @@ def compare_file(
     _let_threads_sleep()
     labels = builders(options.file, parameters=1 if options.sizes else 0)
     program = {"threads": threads, "cold_cache": options.cold_cache}
-    programs = {label: own_process(options.file, label, **program) for label in labels}
+    programs = {label: isolated(options.file, label, **program) for label in labels}
     asked = {
-        "launches": options.launches,
-        "time_limit": options.launches / 2 if options.time_limit is None else options.time_limit,
+        "processes": options.processes,
+        "time_limit": options.processes / 2 if options.time_limit is None else options.time_limit,
         "calls": options.calls,
         "check": not options.no_check,
         "tolerance": options.tolerance,
@@ -224,12 +224,12 @@ def report(answer: Comparison | Sweep) -> None:
 def single_calls(comparison: Comparison) -> str:
     """A table of how long calls take that were timed one by one, and of the memory of each process.
 
-    Where a block was one call, each call was timed by itself anyway; that may differ from launch
-    to launch. A percentile is shown if at least five calls took longer.
+    Where a block was one call, each call was timed by itself anyway; that may differ from process
+    to process. A percentile is shown if at least five calls took longer.
     """
     rows = []
     for label in comparison:
-        timings = [timings[label] for timings in comparison.launches]
+        timings = [timings[label] for timings in comparison.processes]
         times = sorted(time for timing in timings for time in timing.single_calls)
         row = [label, seconds(median(times)) if times else ""]
         for share in (0.95, 0.99):

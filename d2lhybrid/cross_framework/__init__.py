@@ -1,6 +1,6 @@
 """The same network in every framework, each variant a program in a process of its own.
 
-    result = compare(framework_ways(), network_weights(), network_input(rows=64))
+    result = compare(framework_variants(), network_weights(), network_input(rows=64))
 
     in_*.py    one framework each: the functions that build its variants
     variants   those that can share this process, and the comparisons that `bench` runs
@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..benchmark.candidates import own_process
+from ..benchmark.candidates import isolated
 from ..benchmark.processes import Program
 
 SIZES = (512, 256, 128, 2)
@@ -74,7 +74,7 @@ def is_installed(file: str) -> bool:
     return all(map(find_spec, IMPORTS.get(file, [file])))
 
 
-def framework_ways() -> dict[str, Program]:
+def framework_variants() -> dict[str, Program]:
     """Every installed variant of the course's network: "JAX, jit" -> program.
 
     The arguments are `network_weights()` and an input (rows, 512); a call returns (rows, 2).
@@ -87,8 +87,8 @@ def framework_ways() -> dict[str, Program]:
 def framework_steps() -> dict[str, Program]:
     """Every installed way to train the network: "JAX, jit" -> program, whose call is one step.
 
-    The arguments are those of `framework_ways`, a target (rows, 2) and a learning rate. A step of
-    plain gradient descent returns the mean squared error from before it.
+    The arguments are those of `framework_variants`, a target (rows, 2) and a learning rate. A step
+    of plain gradient descent returns the mean squared error from before it.
     """
     found = installed_variants().items()
     return {label: program(f"in_{file}", train) for label, (file, _, train) in found if train}
@@ -101,7 +101,7 @@ def installed_variants() -> dict[str, tuple]:
 
 def program(module: str, function: str) -> Program:
     """What a function in a module of this folder builds, in a process that has one thread."""
-    return own_process(PROGRAM.format(module=module, function=function), threads=1)
+    return isolated(PROGRAM.format(module=module, function=function), threads=1)
 
 
 def network_weights(sizes: Sequence[int] = SIZES) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -5,7 +5,7 @@ from functools import partial
 import torch
 
 from d2lhybrid import c_loop, hybridize, reading
-from d2lhybrid.benchmark.candidates import repeated
+from d2lhybrid.benchmark.candidates import inner_loops
 from d2lhybrid.cross_framework.in_torch import eager, network
 
 
@@ -16,7 +16,7 @@ def hybridized(weights, x):
 def called_with(limit, weights, x):
     x = torch.tensor(x)
     found = limit(network(weights).requires_grad_(False), x)
-    return repeated(lambda: found.function(x), found.calls)
+    return inner_loops(lambda: found.function(x), found.calls)
 
 
 in_a_c_loop, reads = partial(called_with, c_loop), partial(called_with, reading)

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy
 
-from ..benchmark.agreement import difference
-from ..benchmark.processes import started
+from ..benchmark.agreement import mismatch
+from ..benchmark.processes import start_workers
 from ..benchmark.timing import python_calls
 from ..exercises import muted
 from ..workers import format_exception_only
@@ -48,7 +48,7 @@ def ask_frameworks(
     files = dict.fromkeys(file for file, *_ in variants.values())
     # Two at a time, since each keeps a core busy. The processes end first, or if one has failed,
     # the pool would wait for the answers of the others.
-    with ThreadPoolExecutor(2) as pool, started(dict.fromkeys(files, ANSWERS)) as running:
+    with ThreadPoolExecutor(2) as pool, start_workers(dict.fromkeys(files, ANSWERS)) as running:
         for file, runner in running.items():
             own = {label: row for label, (of, *row) in variants.items() if of == file}
             runner.set_args((file, own, weights, x, target, rate))
@@ -279,7 +279,7 @@ def outcome(function, compiler, plain):
         return "error"
     observe = observe_rng if function is uses_rng else observe_calls
     pairs = zip(observe(compiled), observe(plain), strict=True)
-    wrong = [call["raised"] for call, plain in pairs if difference(call, plain)]
+    wrong = [call["raised"] for call, plain in pairs if mismatch(call, plain)]
     if not wrong:
         return "right"
     return "error" if all(wrong) else "silently wrong"

@@ -1,7 +1,7 @@
 """The course's network in every variant that this machine has, compared; `bench` prints it.
 
-`compare_ways`, for what can share this process, is explained in notebook 12, `compare_frameworks`
-in notebook 17.
+`compare_variants`, for what can share this process, is explained in notebook 12,
+`compare_frameworks` in notebook 17.
 """
 
 import os
@@ -12,18 +12,18 @@ from typing import Any
 
 import torch
 
-from ..benchmark.candidates import recipe
+from ..benchmark.candidates import build
 from ..benchmark.comparison import progress_line
-from ..benchmark.processes import started
+from ..benchmark.processes import start_workers
 from ..benchmark.sweeps import Sweep, sweep
 from ..exercises import muted
 from ..hybrid.compiler import hybridize
 from ..hybrid.limits import c_loop, reading
 from ..nets import get_net, random_input, without_gradients
-from . import framework_ways, in_numpy, missing_frameworks, network_input, network_weights
+from . import framework_variants, in_numpy, missing_frameworks, network_input, network_weights
 
 
-def compare_ways(
+def compare_variants(
     batches: Sequence[int] = (1,), report: Callable[[str], None] = print, **options: Any
 ) -> Sweep:
     """Compare the ways to run the course's network, at each batch size. Returns a `Sweep`.
@@ -40,25 +40,27 @@ def compare_ways(
     return compared
 
 
-def compare_frameworks(batches: Sequence[int] = (1,), launches: int = 1, **options: Any) -> Sweep:
+def compare_frameworks(batches: Sequence[int] = (1,), processes: int = 1, **options: Any) -> Sweep:
     """Compare all frameworks that are installed, at each batch size. Returns a `Sweep`.
 
     Each variant runs in a process of its own, with one thread and without gradients; the baseline
     is PyTorch's eager. A line is printed about what is not installed, and one about each variant
     that fails and is left out. By default each variant is started once, for all sizes, and a size
     is measured for 10 s; two runs may then differ by more than their intervals say. With several
-    `launches`, 11 or more for all variants, it is 3 s for each. `options` go to `compare`.
+    `processes`, 11 or more for all variants, it is 3 s for each. `options` go to `compare`.
     """
     if missing := missing_frameworks():
         print(f"not installed, so left out: {', '.join(missing)}")
-    weights, programs, failed = network_weights(), framework_ways(), []
+    weights, programs, failed = network_weights(), framework_variants(), []
     options = {
         "baseline": next(iter(programs)),  # if it fails, there is nothing to compare
-        "time_limit": 10.0 if launches == 1 else 3.0 * launches,
+        "time_limit": 10.0 if processes == 1 else 3.0 * processes,
         "on_error": failed.append,
-        "launches": launches,
+        "processes": processes,
     } | options
-    once = started(programs, on_error=failed.append) if launches == 1 else nullcontext(programs)
+    once = (
+        start_workers(programs, on_error=failed.append) if processes == 1 else nullcontext(programs)
+    )
     with once as candidates:
         compared = sweep(candidates, lambda n: (weights, network_input(n)), batches, **options)
     _report(failed, print)
@@ -85,7 +87,7 @@ def variants(net):
     builders = {
         "TorchScript": scripted,
         "TorchScript, frozen": lambda: torch.jit.freeze(scripted()),
-        "TorchScript, optimised": lambda: torch.jit.optimize_for_inference(scripted()),
+        "TorchScript, optimized": lambda: torch.jit.optimize_for_inference(scripted()),
         "torch.compile": lambda: torch.compile(frozen),
         "torch.compile, tuned": lambda: tuned(without_gradients(net)),
         **{name: partial(on_tensors, build, weights) for name, build in others.items()},
@@ -93,8 +95,8 @@ def variants(net):
         "the same C, in a C loop": lambda: c_loop(frozen, x),
         "limit: read the weights": lambda: reading(frozen, x),
     }
-    recipes = {label: recipe(build) for label, build in builders.items()}
-    return {"eager": net, "eager, no gradients": frozen} | recipes
+    built = {label: build(make) for label, make in builders.items()}
+    return {"eager": net, "eager, no gradients": frozen} | built
 
 
 def tuned(net):

@@ -16,7 +16,7 @@ A new operation is one entry in `operations.OPERATIONS`. If C has no function fo
 prelude.c; if torch has other names for the operation, add them to `recorder.SYNONYMS`. A graph
 keeps no options: an operation that has some, such as the `dim` of softmax, gets a function in
 `operations.LAYERS`, and so does a layer that is made of several operations. A new pass is a
-function in `passes`, and is called by `optimise`.
+function in `passes`, and is called by `optimize`.
 
 `torch` in here is PyTorch, or a stand-in where it is not installed, as in a browser: programs of
 numbers are recorded, improved and run without it.

@@ -19,7 +19,7 @@ from .export import export
 from .graph import Graph
 from .guard import Guarded, ModuleTracker
 from .operations import BATCH
-from .passes import optimise
+from .passes import optimize
 from .recorder import RecordingError, trace
 
 PLAIN = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults are
@@ -95,7 +95,7 @@ class CompiledGraph:
     """
 
     def __init__(self, graph: Graph):
-        self.graph = optimise(graph)
+        self.graph = optimize(graph)
         self.source = c_source(self.graph)
         self.parameters = [node.value.detach() for node in self.graph.parameters]
         for node, tensor in zip(self.graph.parameters, self.parameters, strict=True):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from ..benchmark.candidates import repeated
+from ..benchmark.candidates import inner_loops
 from ..toolchain import load_function, read_c_file
 from .compiler import CompiledGraph, validate_input
 from .recorder import trace
@@ -37,7 +37,7 @@ def c_loop(net: Callable, x: Any) -> Any:
             raise MemoryError(f"there is no memory for a batch of {n}")
         return y
 
-    return repeated(run, TIMES)
+    return inner_loops(run, TIMES)
 
 
 def reading(net: Callable, x: Any) -> Any:
@@ -58,4 +58,4 @@ def reading(net: Callable, x: Any) -> Any:
         repeat(TIMES, count, compiled.table, sizes)
         return result(x)
 
-    return repeated(run, TIMES)
+    return inner_loops(run, TIMES)

@@ -2,7 +2,7 @@
 
     >>> from .recorder import trace
     >>> graph = trace(lambda a, b: (a + 1) * (a + 1) + 2 * b, 1, 2)
-    >>> optimise(graph.bind(b=3))
+    >>> optimize(graph.bind(b=3))
     program(a):
         v1 = add(a, 1)  # slot 0
         v3 = add(mul(v1, v1), 6)
@@ -22,7 +22,7 @@ from .operations import OPERATIONS
 LARGEST_KERNEL = 30  # operations: a person can still read it, and a C compiler is soon done
 
 
-def optimise(graph: Graph) -> Graph:
+def optimize(graph: Graph) -> Graph:
     """All passes, in an order in which each profits from those before, and keeps their marks."""
     for change in (fold_constants, share_common, drop_unused, fuse, plan_memory):
         graph = change(graph)

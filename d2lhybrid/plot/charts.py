@@ -63,7 +63,7 @@ def plot_ratios(ratios: dict[str, Sequence[float]], title: str = "") -> Axes:
     return with_alt(ax, f"{name} {alt}. The rows: {joined(ratios)}.")
 
 
-def plot_pairs(ratios: Sequence[float], low: float, high: float) -> Axes:
+def plot_paired_ratios(ratios: Sequence[float], low: float, high: float) -> Axes:
     """Draw the ratio of each round as a dot, and the interval of their median as a band.
 
     The picture shows the middle eighty per cent of the dots, or less where the band would else be
@@ -79,12 +79,12 @@ def plot_pairs(ratios: Sequence[float], low: float, high: float) -> Axes:
     for edge, marker, sign in ((top, "^", 1), (bottom, "v", -1)):
         beyond = [at for at in rounds if sign * ratios[at - 1] > sign * edge]
         ax.plot(beyond, [edge] * len(beyond), marker, color=SKY, markersize=4, clip_on=False)
-    ax.axhspan(low, high, color=ORANGE, alpha=0.75, zorder=3, label="95 % interval of the median")
+    ax.axhspan(low, high, color=ORANGE, alpha=0.75, zorder=3, label="95% CI of the median")
     ax.axhline(1, color=BLACK, linewidth=1.2, linestyle="--", zorder=4)
     log_scale(ax.yaxis, [bottom, top], "{x:.4g}", pad=0)
     legend(ax, "above, right")
     alt = """The ratio of the two times of each round as a dot, round by round, on a logarithmic
-        axis, with a dashed line at 1 and a band for the 95 % interval of the median. The farthest
+        axis, with a dashed line at 1 and a band for the 95% CI of the median. The farthest
         dots are triangles at the edge."""
     return with_alt(ax, alt)
 
@@ -93,16 +93,16 @@ def plot_speedups(
     speedups: dict[str, Speedup],
     baseline: str,
     grey_zone: float,
-    launches: Mapping[str, Sequence[tuple[float, float, float]]] = {},
+    processes: Mapping[str, Sequence[tuple[float, float, float]]] = {},
 ) -> Axes:
     """Draw speed-ups over a baseline as dots with their intervals, a forest plot.
 
     `speedups` maps each label but the baseline's to (speed-up, low, high, verdict), `low` 0 and
     `high` infinity where the interval has no bounds. A gray band reaches from 1 / `grey_zone` to
-    `grey_zone`: an interval that touches it is not clearly faster or slower. `launches` maps each
-    label to the (speed-up, low, high) of each launch, if there were several: thin bars below.
+    `grey_zone`: an interval that touches it is not clearly faster or slower. `processes` maps each
+    label to the (speed-up, low, high) of each process, if there were several: thin bars below.
     """
-    several = max(map(len, launches.values()), default=0)
+    several = max(map(len, processes.values()), default=0)
     xlabel = f"\u2190 slower      speed-up over {baseline}      faster \u2192"
     ax = new_axes(8, 1.2 + (0.55 + 0.1 * several) * len(speedups), xlabel=xlabel)
     edge = min(grey_zone, 1e6)  # matplotlib cannot draw an infinite band
@@ -111,8 +111,8 @@ def plot_speedups(
     for row, (label, (*numbers, verdict)) in enumerate(speedups.items()):
         beside(ax, 1, row, f"{numbers[0]:.2f}  {verdict}", 8, va="center")
         bars.append((row, COLOR_OF[verdict], 3, *numbers))
-        for i, launch in enumerate(launches.get(label, ())):  # between its row and the next
-            bars.append((row + 0.15 + 0.6 * i / several, BLACK, 1, *launch))
+        for i, process in enumerate(processes.get(label, ())):  # between its row and the next
+            bars.append((row + 0.15 + 0.6 * i / several, BLACK, 1, *process))
     farthest = _scale_around_one(ax, "x", [number for bar in bars for number in bar[3:]])
     for row, color, width, speedup, low, high in bars:
         ends = [max(low, 1 / farthest), min(high, farthest)]  # or the edge of the picture
@@ -121,7 +121,7 @@ def plot_speedups(
     label_rows(ax, speedups)
     if several:
         ax.set_ylim(len(speedups) - 0.15, -0.3)
-    below = "Below each, its launches as thin bars. " if launches else ""
+    below = "Below each, its processes as thin bars. " if processes else ""
     alt = f"""Speed-ups over {baseline} as dots with their intervals, on a logarithmic axis, around
         a line at 1 and a grey band of what cannot be told from it. {below}The rows, each with its
         verdict: {joined(speedups)}."""
@@ -244,7 +244,7 @@ def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]], xlabel: 
     return with_alt(ax, alt)
 
 
-def plot_shares(
+def plot_stacked_bars(
     shares: dict[str, dict[str, float]],
     limit: float | None = None,
     limit_label: str = "limit",
@@ -318,18 +318,18 @@ def plot_distribution(times: Sequence[float]) -> Axes:
 def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
     """Draw the total time over the number of calls.
 
-    `costs` maps a label to (price, time of a call), in seconds. The first is the one that the
-    others must overtake; its price is 0. The picture reaches to twice the last crossing, if any.
+    `costs` maps a label to (build cost, time of a call), in seconds. The first is the one that the
+    others must overtake; its build cost is 0. The picture reaches to twice the last crossing.
     """
     first, *others = costs
     base = costs[first][1]
     crossings = {label: p / (base - each) for label, (p, each) in costs.items() if each < base}
     calls = 2 * max(crossings.values(), default=max(costs.values())[0] / base)
-    unit, factor = unit_for(max(price + each * calls for price, each in costs.values()))
+    unit, factor = unit_for(max(cost + each * calls for cost, each in costs.values()))
     ax = new_axes(8, 3.5, xlabel="calls", ylabel=f"total time in {unit}")
     colors = {first: BLACK} | colors_of(others)
-    for label, (price, each) in costs.items():
-        line = [price * factor, (price + each * calls) * factor]
+    for label, (cost, each) in costs.items():
+        line = [cost * factor, (cost + each * calls) * factor]
         ax.plot([0, calls], line, color=colors[label], linewidth=2, label=label)
     for label, at in crossings.items():
         ax.plot(at, at * base * factor, "o", color=colors[label], markersize=9)
@@ -337,7 +337,7 @@ def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
     legend(ax, "inside")
     ax.xaxis.set_major_formatter("{x:,.0f}")
     alt = f"""The total time over the number of calls, as straight lines. {first} starts at zero;
-        {joined(others)} start at their price, with a dot where one overtakes it."""
+        {joined(others)} start at their build cost, with a dot where one overtakes it."""
     return with_alt(ax, alt)
 
 
@@ -509,7 +509,9 @@ def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = 
     return with_alt(ax, f"Table of outcomes. {'; '.join(shown)}.")
 
 
-def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) -> list[Axes]:
+def plot_chunk_ownership(
+    states: Iterable[Sequence[Sequence[float]]], complete: float
+) -> list[Axes]:
     """Draw what the ranks have in their chunks, step by step: tables side by side.
 
     Each state, the first of which is the start, is a table with a row for each rank and a column
@@ -543,7 +545,9 @@ def plot_chunks(states: Iterable[Sequence[Sequence[float]]], complete: float) ->
     return axes
 
 
-def plot_measures(measures: dict[str, dict[str, float]], dots: Collection[str] = ()) -> list[Axes]:
+def plot_bar_panels(
+    measures: dict[str, dict[str, float]], dots: Collection[str] = ()
+) -> list[Axes]:
     """Draw several measures of each label, such as size and speed, each on an axis of its own.
 
     `measures` maps a label to a dict from the names of the measures to numbers above 0; all have

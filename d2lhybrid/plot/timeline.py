@@ -26,7 +26,7 @@ def plot_times(times: dict[str, float]) -> Drawing:
     return picture.show(f"Times, as bars from a common start: {joined(times)}.")
 
 
-def plot_lanes(
+def plot_timeline(
     spans: Sequence | dict[str, Sequence], xlabel: str = "seconds", lanes: Sequence[str] = ()
 ) -> Drawing:
     """Draw what took time as bars, a row for each lane, from the first start on.

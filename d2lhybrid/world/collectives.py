@@ -39,9 +39,9 @@ def ring_steps(comm: Comm, x: torch.Tensor) -> Iterator[torch.Tensor]:
         comm.isend(chunks[(comm.rank - step) % comm.size], right)
         own = chunks[(comm.rank - step - 1) % comm.size]
         if step < comm.size - 1:
-            own.add_(comm.receive(left))
+            own.add_(comm.recv(left))
         else:
-            own.copy_(comm.receive(left))
+            own.copy_(comm.recv(left))
         yield total.view_as(x)
 
 
@@ -60,9 +60,9 @@ def star(comm: Comm, x: torch.Tensor) -> torch.Tensor:
     total = x.detach().flatten().clone()
     if comm.rank > 0:
         comm.send(total, 0)
-        return comm.receive(0).view_as(x)
+        return comm.recv(0).view_as(x)
     for rank in range(1, comm.size):
-        total += comm.receive(rank)
+        total += comm.recv(rank)
     for rank in range(1, comm.size):
         comm.isend(total, rank)
     return total.view_as(x)
@@ -77,11 +77,11 @@ def tree(comm: Comm, x: torch.Tensor) -> torch.Tensor:
     total, distance = x.detach().flatten().clone(), 1
     while distance < comm.size and comm.rank % (2 * distance) == 0:
         if comm.rank + distance < comm.size:
-            total += comm.receive(comm.rank + distance)
+            total += comm.recv(comm.rank + distance)
         distance *= 2
     if comm.rank > 0:
         comm.send(total, comm.rank - distance)
-        total = comm.receive(comm.rank - distance)
+        total = comm.recv(comm.rank - distance)
     while distance > 1:
         distance //= 2
         if comm.rank + distance < comm.size:
@@ -104,10 +104,10 @@ def halving_doubling(comm: Comm, x: torch.Tensor) -> torch.Tensor:
         low, high = mine.tensor_split(2)
         mine, other = (low, high) if comm.rank < peer else (high, low)
         comm.isend(other, peer)
-        mine += comm.receive(peer)
+        mine += comm.recv(peer)
         exchanged.append((peer, mine, other))
         distance //= 2
     for peer, mine, other in reversed(exchanged):
         comm.isend(mine, peer)
-        other.copy_(comm.receive(peer))
+        other.copy_(comm.recv(peer))
     return total.view_as(x)

@@ -77,14 +77,14 @@ class Comm:
         )
         return self._sent[-1]
 
-    def receive(self, source: int) -> Any:
+    def recv(self, source: int) -> Any:
         """Wait for the next value from this rank. ConnectionError if its process has ended."""
         while True:
             run, value = self._read(source)
             if run == self._run:
                 return value
 
-    def receive_any(self) -> tuple[int, Any]:
+    def recv_any(self) -> tuple[int, Any]:
         """Wait for a value from any rank; returns the rank and the value.
 
         It is fair: if several have sent, each gets its turn. ValueError if there are no others.

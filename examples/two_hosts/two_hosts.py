@@ -121,7 +121,7 @@ def same_everywhere(vector: torch.Tensor) -> bool:
     return bool(same)
 
 
-# Timing -------------------------------------------------------------------------------------
+# Measurement -------------------------------------------------------------------------------------
 
 
 def timing(sizes: list[int], repeats: int, device: torch.device) -> None:

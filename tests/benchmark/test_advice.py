@@ -4,29 +4,29 @@ import pytest
 from benchmark_helpers import launched, steady
 
 from d2lhybrid.benchmark.advice import advice
-from d2lhybrid.benchmark.timing import Timing
+from d2lhybrid.benchmark.timing import Measurement
 
-FASTER = [1.6, 1.8, 1.9, 2.0, 2.0, 2.0, 2.1, 2.2, 2.5]  # 9 launches: 1.8 to 2.2
+FASTER = [1.6, 1.8, 1.9, 2.0, 2.0, 2.0, 2.1, 2.2, 2.5]  # 9 processes: 1.8 to 2.2
 SLOWER = [1 / s for s in FASTER]
 UNCLEAR = [0.5, 0.9, 1.0, 1.0, 1.0, 1.0, 1.1, 1.1, 1.5]  # 0.9 to 1.1
 EQUAL = [1.0] * 9
-NOT_FASTER = [0.6, 0.63, 0.7, 0.8, 0.8, 0.9, 0.95, 1.0, 1.01]  # no clear difference: up to 1
+NOT_FASTER = [0.6, 0.63, 0.7, 0.8, 0.8, 0.9, 0.95, 1.0, 1.01]  # inconclusive: up to 1
 TAKE = "Take b: a call is 2.00 times as fast as with a"
 
 
 def noisy(i):
     """A timing of 1 s a call; one of its blocks takes 3 times as long, now this, now that."""
     blocks = [(factor,) * 6 for factor in (3**0.5, 3**-0.5)]
-    return Timing(*blocks[:: 1 if i % 2 else -1], calls=1, warmup=())
+    return Measurement(*blocks[:: 1 if i % 2 else -1], calls=1, warmup=())
 
 
 def of(calls=None, complete=True, **speedups):
     """A Comparison with a: the speed-ups of each other candidate, one for each launch."""
-    launches = [
+    processes = [
         {"a": steady(1.0)} | {k: steady(1 / s) for k, s in zip(speedups, row, strict=True)}
         for row in zip(*speedups.values(), strict=True)
     ]
-    return launched(launches, calls, complete)
+    return launched(processes, calls, complete)
 
 
 def with_prices(prices, calls=None):
@@ -77,7 +77,10 @@ SCATTERED = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
 @pytest.mark.parametrize(
     ("comparison", "reason"),
     [
-        (of(b=UNCLEAR), "b (0.90 to 1.10) is faster than a: give it more launches (--launches 36)"),
+        (
+            of(b=UNCLEAR),
+            "b (0.90 to 1.10) is faster than a: give it more processes (--processes 36)",
+        ),
         (
             of(b=UNCLEAR, c=SLOWER, d=UNCLEAR),
             "b (0.50 to 1.50) or d (0.50 to 1.50) is faster than a: give it more time "
@@ -87,14 +90,15 @@ SCATTERED = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
             of(b=UNCLEAR[:2], complete=False),
             "b is faster than a: it was interrupted, so let it run to its end",
         ),
-        (with_prices([50.0, 60.0]), "b is faster than a: give it more launches (--launches 8)"),
+        (with_prices([50.0, 60.0]), "b is faster than a: give it more processes (--processes 8)"),
         (
             with_prices(SCATTERED, calls=50),
-            "b (0.91 to 1.11) is faster than a for 50 calls: give it more launches (--launches 36)",
+            "b (0.91 to 1.11) is faster than a for 50 calls: "
+            "give it more processes (--processes 36)",
         ),
         (  # what may be less than the smallest effect is not the noise floor's fault
             of(b=[0.99, 0.994, 1.0, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07]),
-            "b (0.99 to 1.06) is faster than a: give it more launches (--launches 36)",
+            "b (0.99 to 1.06) is faster than a: give it more processes (--processes 36)",
         ),
         (
             NOISY,

@@ -9,7 +9,7 @@ import numpy
 import pytest
 import torch
 
-from d2lhybrid import CandidateError, compare, difference, own_process
+from d2lhybrid import CandidateError, compare, isolated, mismatch
 from d2lhybrid.benchmark.agreement import ResultsDiffer
 
 Pair = namedtuple("Pair", "x y")
@@ -64,12 +64,12 @@ DIFFERING = [
 
 @pytest.mark.parametrize(("a", "b"), AGREEING)
 def test_results_agree(a, b):
-    assert difference(a, b) == ""
+    assert mismatch(a, b) == ""
 
 
 @pytest.mark.parametrize(("a", "b", "text"), DIFFERING)
 def test_results_differ(a, b, text):
-    assert text in difference(a, b)
+    assert text in mismatch(a, b)
 
 
 # the values, the format, how far off agrees, how far off differs
@@ -86,22 +86,22 @@ TOLERANCES = [
 @pytest.mark.parametrize(("name", "little", "much"), TOLERANCES)
 def test_tolerance_is_that_of_the_format(name, little, much):
     one = torch_tensor([1.0, 0.0, nan, inf], name)
-    assert difference(one + little * torch_tensor([0, 1, 0, 0], name), one) == ""
-    said = difference(one + much * torch_tensor([0, 1, 0, 0], name), one)
+    assert mismatch(one + little * torch_tensor([0, 1, 0, 0], name), one) == ""
+    said = mismatch(one + much * torch_tensor([0, 1, 0, 0], name), one)
     assert name in said
     assert "largest difference" in said
-    assert difference(one + much, one, tolerance=1.0) == ""
-    assert "nan" in difference(torch_tensor([1.0, 0.0, 0.0, inf], name), one)
+    assert mismatch(one + much, one, tolerance=1.0) == ""
+    assert "nan" in mismatch(torch_tensor([1.0, 0.0, 0.0, inf], name), one)
 
 
 def test_arrays_of_several_frameworks():
     x = torch.randn(3, 2, requires_grad=True)
-    assert difference(x, x.detach().numpy()) == ""
-    assert difference(x.detach().double().numpy() + 1e-6, x) == ""  # the coarser format counts
-    assert difference(torch.tensor(2.0), 2.0) == ""
-    assert difference(numpy.arange(3), torch.arange(3)) == ""
-    assert "shape (3, 2) against (2, 3)" in difference(x, x.T)
-    assert difference(numpy.arange(3), numpy.zeros(3, int)) == "the values differ"
+    assert mismatch(x, x.detach().numpy()) == ""
+    assert mismatch(x.detach().double().numpy() + 1e-6, x) == ""  # the coarser format counts
+    assert mismatch(torch.tensor(2.0), 2.0) == ""
+    assert mismatch(numpy.arange(3), torch.arange(3)) == ""
+    assert "shape (3, 2) against (2, 3)" in mismatch(x, x.T)
+    assert mismatch(numpy.arange(3), numpy.zeros(3, int)) == "the values differ"
 
 
 # as torch keeps it, the same values plainly
@@ -115,8 +115,8 @@ FORMS = [
 
 @pytest.mark.parametrize(("form", "plain"), FORMS)
 def test_tensors_in_forms_that_numpy_lacks(form, plain):
-    assert difference(form, plain) == ""
-    assert "largest difference" in difference(form, -plain)
+    assert mismatch(form, plain) == ""
+    assert "largest difference" in mismatch(form, -plain)
 
 
 # The check of `compare` -----------------------------------------------------------------------
@@ -133,7 +133,7 @@ def one():
 
 
 def counting(result="state[0]", change="pass"):
-    return own_process(COUNTS.format(result=result, change=change))
+    return isolated(COUNTS.format(result=result, change=change))
 
 
 def compared(a, b, **options):
@@ -153,7 +153,7 @@ def test_results_are_kept_before_a_later_call_changes_them():
     source = "import numpy\nbuffer = numpy.zeros(3)\n" + in_place.replace(
         "return array", "buffer[:] = array; return buffer"
     )
-    compared(own_process(source), counting("numpy.full(3, state[0])", "import numpy"))
+    compared(isolated(source), counting("numpy.full(3, state[0])", "import numpy"))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_tolerance_follows_from_the_dtypes_of_the_results():
 
 
 def test_result_that_cannot_be_sent_needs_no_check():
-    program = own_process("class Cache: ...\ndef one():\n    return Cache")
+    program = isolated("class Cache: ...\ndef one():\n    return Cache")
     assert compared(program, program, check=False)
     with pytest.raises(CandidateError, match="returned what cannot be checked"):
         compared(program, program)

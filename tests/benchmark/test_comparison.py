@@ -11,10 +11,10 @@ import pytest
 import torch
 from benchmark_helpers import Clock, built, example, fails, restless
 
-from d2lhybrid import CandidateError, Comparison, compare, recipe
+from d2lhybrid import CandidateError, Comparison, build, compare
 from d2lhybrid.benchmark.metadata import describe_machine
 from d2lhybrid.benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
-from d2lhybrid.benchmark.timing import Timing
+from d2lhybrid.benchmark.timing import Measurement
 from d2lhybrid.tables import seconds
 
 SPEEDS = [
@@ -60,8 +60,8 @@ def test_drift_of_the_machine_cancels(clock):
 def test_noise_floor_is_the_difference_of_the_baselines_blocks():
     machine = describe_machine()
     for control, verdict in [(1.0, FASTER), (1.05, UNCLEAR), (0.95, UNCLEAR)]:
-        a = Timing((1.0,) * 200, (control,) * 200, 1, ())
-        b = Timing((0.97 * control**0.5,) * 200, (0.97 * control**0.5,) * 200, 1, ())
+        a = Measurement((1.0,) * 200, (control,) * 200, 1, ())
+        b = Measurement((0.97 * control**0.5,) * 200, (0.97 * control**0.5,) * 200, 1, ())
         result = Comparison("a", ({"a": a, "b": b},), 0.01, 1.0, True, machine)
         assert result["b"].speedup == pytest.approx(1 / 0.97)
         off = max(control, 1 / control)
@@ -77,18 +77,18 @@ PRICES = [
     (0.0, [0.1e-3], 0.5e-3, 0.0, 0),  # a price below nothing would be no price
     (0.0, [1.0005e-3], 0.5e-3, 0.5005e-3, 2),
     (2.0, [1.0], 2e-3, 2.998, None),  # slower: it never pays
-    (2.0, [1.0], 1e-3, 2.999, None),  # no clear difference: who knows
+    (2.0, [1.0], 1e-3, 2.999, None),  # inconclusive: who knows
 ]
 
 
-@pytest.mark.parametrize(("building", "first_calls", "then", "price", "break_even"), PRICES)
-def test_price_and_break_even(clock, building, first_calls, then, price, break_even):
+@pytest.mark.parametrize(("building", "first_calls", "then", "cost", "break_even"), PRICES)
+def test_price_and_break_even(clock, building, first_calls, then, cost, break_even):
     candidate = built(clock, building, *first_calls, then=then)
     result = compare({"a": clock.work(1e-3), "b": candidate}, clock=clock)
-    assert result["b"].price == pytest.approx(price, abs=1e-6)
+    assert result["b"].build_cost == pytest.approx(cost, abs=1e-6)
     expected = None if break_even is None else pytest.approx(break_even, abs=1)
     assert result["b"].break_even == expected
-    assert result["a"].price is None
+    assert result["a"].build_cost is None
     assert result["a"].break_even is None
 
 
@@ -150,9 +150,9 @@ BAD = [
     (lambda c: compare({"a": fails}), ValueError, "at least two candidates"),
     (lambda c: compare({"a": fails, "b": 3}), TypeError, "'b' must be callable"),
     (lambda c: compare(two(c), baseline="x"), ValueError, "baseline 'x' is not one of"),
-    (lambda c: compare(two(c, x=recipe(lambda: 3)), clock=c), TypeError, "'x' built 3, which"),
+    (lambda c: compare(two(c, x=build(lambda: 3)), clock=c), TypeError, "'x' built 3, which"),
     (lambda c: compare(two(c, x=fails), clock=c), CandidateError, "'x' raised ZeroDivisionError"),
-    (lambda c: compare(two(c, x=recipe(fails)), clock=c), CandidateError, "'x' raised ZeroDiv"),
+    (lambda c: compare(two(c, x=build(fails)), clock=c), CandidateError, "'x' raised ZeroDiv"),
     (lambda c: compare(two(c, x=lambda: 1.0), clock=c), ValueError, "too little time .* of 'x'"),
     (
         lambda c: compare(two(c, x=works_until(c, 0.15)), clock=c, check=False),
@@ -248,7 +248,7 @@ def test_comparison_is_a_mapping(clock):
 
 def test_on_error_leaves_out_what_fails(clock):
     errors = []
-    candidates = two(clock, x=fails, y=recipe(fails))
+    candidates = two(clock, x=fails, y=build(fails))
     result = compare(candidates, clock=clock, on_error=errors.append)
     assert list(result) == ["a", "b"]
     assert [error.label for error in errors] == ["x", "y"]
@@ -263,18 +263,18 @@ def test_to_dict_and_from_dict(clock):
     data = json.loads(json.dumps(result.to_dict()))
     assert Comparison.from_dict(data) == result
     data["took"] = data.pop("duration")  # as older files have it
-    for timing in data["launches"][0].values():
-        timing["built_in"] = timing.pop("build_state")
+    for timing in data["processes"][0].values():
+        timing["build_state"] = timing.pop("build_state")
     assert Comparison.from_dict(data) == result
 
 
 def test_text_has_a_table_of_speeds_and_one_of_build_costs(clock):
     speeds, prices, notes = (part.splitlines() for part in str(example(clock)).split("\n\n"))
     _, eager, same, compiled = speeds
-    assert same.endswith("1.000    1.000 to 1.000     as good as equal")
+    assert same.endswith("1.000    1.000 to 1.000     equivalent")
     assert eager.split() == ["eager", "30.00", "µs", "baseline"]
     assert compiled.split()[4:6] == ["1.500", "to"]
-    assert prices[0].split() == ["built", "price", "pays", "after"]
+    assert prices[0].split() == ["built", "build", "cost", "break-even"]
     assert re.fullmatch(r"compiled  in a (cold|warm) process +2\.100 s +\d+ calls", prices[1])
     for note, start in zip(notes, ["noise floor 0.0%, ", "measured on: ", "with: "], strict=True):
         assert note.startswith(start)
@@ -287,7 +287,7 @@ def test_markdown_and_html_hold_what_the_text_holds(clock):
         for r in result.values():
             assert r.label in shown
             assert seconds(r.median) in shown
-        for cell in ("faster", "2.100 s", "built: compiled in a ", "price", "pays after"):
+        for cell in ("faster", "2.100 s", "built: compiled in a ", "build cost", "break-even"):
             assert cell in shown
 
 
@@ -295,7 +295,7 @@ def test_picture_shows_labels_verdicts_and_the_equivalence_margin(clock):
     result = example(clock)
     ax = result.plot()
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["same", "compiled"]
-    assert [text.get_text() for text in ax.texts] == ["1.00  as good as equal", "1.50  faster"]
+    assert [text.get_text() for text in ax.texts] == ["1.00  equivalent", "1.50  faster"]
     (band,) = ax.patches
     edge = result.equivalence_margin
     assert edge == pytest.approx(1.01)

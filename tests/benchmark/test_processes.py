@@ -9,7 +9,7 @@ import numpy
 import pytest
 from process_helpers import noted_starts
 
-from d2lhybrid import CandidateError, own_process
+from d2lhybrid import CandidateError, isolated
 from d2lhybrid.benchmark.processes import ProgramRunner, close_all
 from d2lhybrid.benchmark.timing import Runner
 
@@ -17,7 +17,7 @@ ADDS = "def adds(x, y=1):\n    return lambda: x + y\n"
 
 
 @pytest.fixture(autouse=True)
-def started(monkeypatch):
+def start_workers(monkeypatch):
     """The processes that a test starts; none of them may be left when it ends."""
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # else Python itself would flush
     processes_of_test = noted_starts(monkeypatch)
@@ -36,7 +36,7 @@ def start():
     def start(source, *args, **options):
         source = dedent(source) if isinstance(source, str) else source
         options = {"timeout": 30, **options}
-        runners.append(ProgramRunner("mine", own_process(source, **options), args))
+        runners.append(ProgramRunner("mine", isolated(source, **options), args))
         return runners[-1]
 
     yield start
@@ -60,13 +60,13 @@ def test_program_file_is_read_at_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = Path("mine.py")
     file.write_text("# -*- coding: latin-1 -*-\ndef _no(): 'ä'\ndef yes(): pass\n", "latin-1")
-    program = own_process(file, threads=2, timeout=5)
+    program = isolated(file, threads=2, timeout=5)
     file.unlink()
     assert "def _no(): 'ä'" in program.source
     assert (program.build, program.filename) == ("yes", "mine.py")
     assert program.path == str(tmp_path.resolve() / "mine.py")
     assert (program.threads, program.timeout) == (2, 5.0)
-    assert own_process(program.source, "_no").build == "_no"
+    assert isolated(program.source, "_no").build == "_no"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_program_file_is_read_at_once(tmp_path, monkeypatch):
 )
 def test_source_without_a_builder_is_refused(source, build, error):
     with pytest.raises(error):
-        own_process(source, build)
+        isolated(source, build)
 
 
 # What it is given and returns -----------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Several launches: their interval, what scatters within and between them, prices and totals."""
+"""Several processes: their interval, what scatters within and between them, prices and totals."""
 
 from dataclasses import fields
 from math import e, inf, sqrt
@@ -9,7 +9,7 @@ from benchmark_helpers import launched, steady
 
 from d2lhybrid import Comparison
 from d2lhybrid.benchmark.statistics import FASTER, SLOWER, UNCLEAR
-from d2lhybrid.benchmark.timing import Timing
+from d2lhybrid.benchmark.timing import Measurement
 
 SPEEDUPS = [1.25, 1.0, 4.0, 2.0, 1.6, 5.0, 8.0, 2.5, 10.0]  # sorted: 1 1.25 1.6 2 2.5 4 5 8 10
 
@@ -23,9 +23,9 @@ def with_speedups(speedups, others=("b",), **more):
 @pytest.mark.parametrize(
     ("speedups", "others", "low", "speedup", "high"),
     [
-        (SPEEDUPS, "b", 1.25, 2.5, 8.0),  # 9 launches: all but the extremes
+        (SPEEDUPS, "b", 1.25, 2.5, 8.0),  # 9 processes: all but the extremes
         (SPEEDUPS, "bc", 1.0, 2.5, 10.0),  # two candidates: each interval is wider
-        (SPEEDUPS[:6], "b", 1.0, 1.8, 5.0),  # 6 launches: from the least to the most
+        (SPEEDUPS[:6], "b", 1.0, 1.8, 5.0),  # 6 processes: from the least to the most
         (SPEEDUPS[:5], "b", 0.0, 1.6, inf),  # an interrupted run: too few
     ],
 )
@@ -46,29 +46,29 @@ def test_one_outlier_changes_no_verdict():
 def scattered(logs):
     """A timing whose speed-ups over one of 1 s have these logarithms."""
     times = tuple(e**-value for value in logs)
-    return Timing(times, times, calls=1, warmup=())
+    return Measurement(times, times, calls=1, warmup=())
 
 
 def test_scatter_within_and_between_launches():
     rounds = [-0.03, -0.02, -0.01, 0.01, 0.02, 0.03]
     within = launched([{"a": steady(1.0), "b": scattered(rounds)}] * 6)["b"]
-    assert within.scatter_within == pytest.approx(0.03)
-    assert within.scatter_between == pytest.approx(0)
+    assert within.spread_within == pytest.approx(0.03)
+    assert within.spread_between == pytest.approx(0)
     different = [{"a": steady(1.0), "b": scattered([value] * 6)} for value in rounds]
     between = launched(different)["b"]
-    assert between.scatter_within == pytest.approx(0)
-    assert between.scatter_between == pytest.approx(2 * 0.01 * sqrt(28 / 5))
+    assert between.spread_within == pytest.approx(0)
+    assert between.spread_between == pytest.approx(2 * 0.01 * sqrt(28 / 5))
     text = str(launched(different))
-    assert "b scatters by 0.0% within a launch, and by 4.7% between launches" in text
+    assert "b scatters by 0.0% within a launch, and by 4.7% between processes" in text
 
 
 def test_noise_floor_of_several_launches():
     def base(ratio):
-        return Timing((1.0,) * 6, (ratio,) * 6, calls=1, warmup=())
+        return Measurement((1.0,) * 6, (ratio,) * 6, calls=1, warmup=())
 
     ratios = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05]
-    launches = [{"a": base(ratio), "b": base(ratio)} for ratio in ratios]
-    assert launched(launches).noise_floor == pytest.approx(0.05)
+    processes = [{"a": base(ratio), "b": base(ratio)} for ratio in ratios]
+    assert launched(processes).noise_floor == pytest.approx(0.05)
 
 
 def with_prices(prices, **more):
@@ -80,7 +80,7 @@ def test_break_even_has_an_interval():
     result = with_prices([50.0, 10.0, 80.0, 30.0, 20.5, 60.0, 70.0, 90.0, 40.0])
     b = result["b"]
     assert (b.break_even_low, b.break_even, b.break_even_high) == (21, 50, 80)
-    assert b.price == 50
+    assert b.build_cost == 50
     row = next(line for line in str(result).splitlines() if "50.00 s" in line)
     assert " ".join(row.split()) == "b in a cold process 50.00 s 50 calls 21 to 80"
 
@@ -115,7 +115,7 @@ def test_total_is_judged_with_the_building(calls, speedup, verdict):
 def times(*first):
     """A timing whose second blocks take one per cent longer for each round."""
     second = [seconds * 1.01**n for n, seconds in enumerate(first)]
-    return Timing(first, tuple(second), calls=1, warmup=())
+    return Measurement(first, tuple(second), calls=1, warmup=())
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_among_takes_any_baseline(three, labels, label):
     base, own = three.timings[labels[0]], three.timings[label]
     rounds = zip(base.block_a, base.block_b, own.block_a, own.block_b, strict=True)
     wanted = median(sqrt(a * b / (c * d)) for a, b, c, d in rounds)
-    assert three.among(labels)[label].speedup == pytest.approx(wanted)
+    assert three.select(labels)[label].speedup == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize(
@@ -146,21 +146,21 @@ def test_among_takes_any_baseline(three, labels, label):
     [("ab", 0.04, 1.25, 8.0), ("abab", 0.04, 1.25, 8.0), ("abc", 0.02, 1.0, 10.0)],
 )
 def test_among_fewer_the_interval_is_narrower(labels, error, low, high):
-    among = with_speedups(SPEEDUPS, others="bcdef").among(labels)
+    among = with_speedups(SPEEDUPS, others="bcdef").select(labels)
     assert among.alpha == pytest.approx(error)
     assert among["b"].low == pytest.approx(low)
     assert among["b"].high == pytest.approx(high)
 
 
 def test_among_has_the_noise_floor_of_its_baseline(three):
-    assert three.among("ba").noise_floor == 0
+    assert three.select("ba").noise_floor == 0
     for labels in ("cb", "ac"):
-        assert three.among(labels).noise_floor == pytest.approx(1.01**6 - 1)
+        assert three.select(labels).noise_floor == pytest.approx(1.01**6 - 1)
 
 
 def test_among_changes_nothing_else():
     result = with_prices([10.0, 20.0, 30.0, 40.0, 50.0, 60.0], calls=20)
-    among = result.among("ba")
+    among = result.select("ba")
     assert (among.baseline, list(among)) == ("b", ["b", "a"])
     others = {field.name for field in fields(Comparison)} - {"baseline"}
     assert all(getattr(among, name) == getattr(result, name) for name in others)
@@ -175,7 +175,7 @@ def test_among_changes_nothing_else():
 )
 def test_among_needs_two_known_labels(three, labels, error):
     with pytest.raises(error):
-        three.among(labels)
+        three.select(labels)
 
 
 # Costs of building, and totals
@@ -186,14 +186,14 @@ def with_hiccups(count, seconds=1.0, rounds=200, **more):
     first = [seconds] * rounds
     for i in range(count):
         first[i * rounds // count] *= 50
-    return Timing(tuple(first), (seconds,) * rounds, **{"calls": 1, "warmup": ()} | more)
+    return Measurement(tuple(first), (seconds,) * rounds, **{"calls": 1, "warmup": ()} | more)
 
 
 def test_single_calls_are_blocks_of_one_call_or_were_timed_apart():
     single = {"single": (3.0,), "warmup": ()}
-    assert Timing((1.0,), (2.0,), calls=1, **single).single_calls == (1.0, 2.0)
-    assert Timing((1.0,), (2.0,), calls=2, **single).single_calls == (3.0,)
-    assert Timing((1.0,), (2.0,), calls=1, inner_calls=2, **single).single_calls == (3.0,)
+    assert Measurement((1.0,), (2.0,), calls=1, **single).single_calls == (1.0, 2.0)
+    assert Measurement((1.0,), (2.0,), calls=2, **single).single_calls == (3.0,)
+    assert Measurement((1.0,), (2.0,), calls=1, inner_calls=2, **single).single_calls == (3.0,)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_single_calls_are_blocks_of_one_call_or_were_timed_apart():
     ],
 )
 def test_build_cost_is_building_and_the_surplus_of_first_calls(timing, seconds):
-    assert timing.price == pytest.approx(seconds)
+    assert timing.build_cost == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(

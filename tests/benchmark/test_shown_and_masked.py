@@ -24,9 +24,9 @@ def test_sanitizer_masks_figures_and_no_label(clock):
 def test_sanitizer_masks_launches_and_totals(clock):
     def several(speed, scatter):
         machine = Clock()
-        launches = [example(machine, speed, scatter, time_limit=0.02) for _ in range(6)]
-        launched = tuple(launch.timings for launch in launches)
-        return replace(launches[0], launches=launched, calls=200)
+        processes = [example(machine, speed, scatter, time_limit=0.02) for _ in range(6)]
+        launched = tuple(launch.timings for launch in processes)
+        return replace(processes[0], processes=launched, calls=200)
 
     one, other = several(1.0, 0.1), several(0.02, 0.5)
     for show in (str, lambda c: c._repr_html_()):

@@ -17,7 +17,7 @@ from d2lhybrid.benchmark.statistics import (
     rank,
 )
 
-# From tables of the sign test: n, r for a 95 % interval of the median.
+# From tables of the sign test: n, r for a 95% CI of the median.
 PUBLISHED_RANKS = [(5, 0), (6, 1), (8, 1), (9, 2), (10, 2), (12, 3), (20, 6), (50, 18), (100, 40)]
 
 

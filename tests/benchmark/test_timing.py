@@ -12,22 +12,22 @@ import pytest
 import torch
 from benchmark_helpers import restless
 
-from d2lhybrid import compare, frameworks, python_calls, recipe
+from d2lhybrid import build, compare, frameworks, python_calls
 from d2lhybrid.benchmark import comparison, metadata, timing
-from d2lhybrid.benchmark.candidates import repeated
+from d2lhybrid.benchmark.candidates import inner_loops
 from d2lhybrid.benchmark.statistics import EQUAL, FASTER, UNCLEAR
 
 
 def test_whole_time_limit_is_used_for_clear_answers_too(clock):
     result = compare({"a": clock.work(30e-6), "b": clock.work(20e-6)}, clock=clock)
     assert 1 <= result.duration < 1.01
-    assert "still open" not in str(result)
+    assert "undecided" not in str(result)
     clock.slow = restless(0.3)
     candidates = {"a": clock.work(30e-6), "b": clock.work(30e-6 / 1.013)}
     result = compare(candidates, clock=clock, time_limit=0.4)
     assert result["b"].verdict == UNCLEAR
     assert 0.4 <= result.duration < 0.41
-    assert "still open: b" in str(result)
+    assert "undecided: b" in str(result)
     longer = compare(candidates, clock=clock, time_limit=4)
     assert longer.rounds > 2 * result.rounds
 
@@ -133,7 +133,7 @@ def test_clock_waits_for_devices(clock):
         return clock()
 
     candidates = {"a": on_device(30e-6), "b": on_device(20e-6)}
-    candidates["c"] = recipe(lambda: queue.append(2.0) or on_device(20e-6))
+    candidates["c"] = build(lambda: queue.append(2.0) or on_device(20e-6))
     result = compare(candidates, clock=device_clock)
     assert result["b"].speedup == pytest.approx(1.5)
     assert result["a"].median == pytest.approx(30e-6)
@@ -150,8 +150,8 @@ def test_default_clock_synchronizes_first(monkeypatch):
 
 
 def test_repeated_calls_share_the_time(clock):
-    many = repeated(clock.work(16e-3), 16)
-    for loop in (many, recipe(lambda: many)):
+    many = inner_loops(clock.work(16e-3), 16)
+    for loop in (many, build(lambda: many)):
         result = compare({"one": clock.work(1e-3), "loop": loop}, clock=clock)
         assert result["loop"].median == pytest.approx(1e-3)
         assert result["loop"].verdict == EQUAL
@@ -163,9 +163,9 @@ def test_build_cost_of_repeated_calls_is_in_seconds(clock):
     def run():
         clock.now += next(first, 16e-3)
 
-    loop = recipe(lambda: repeated(run, 16))
+    loop = build(lambda: inner_loops(run, 16))
     result = compare({"one": clock.work(2e-3), "loop": loop}, clock=clock)
-    assert result["loop"].price == pytest.approx(1.0 - 16e-3)
+    assert result["loop"].build_cost == pytest.approx(1.0 - 16e-3)
     assert result["loop"].break_even == pytest.approx((1.0 - 16e-3) / 1e-3, abs=1)
 
 
@@ -176,13 +176,13 @@ def test_process_is_cold_at_the_first_build_of_a_kind(clock, monkeypatch):
         def __call__(self):
             clock.now += 1e-3
 
-    candidates = {"a": clock.work(1e-3), "b": recipe(Compiled), "c": recipe(Compiled)}
-    candidates["d"] = recipe(lambda: clock.work(1e-3))
-    candidates["e"] = recipe(lambda: lambda: candidates["a"]())  # another function
+    candidates = {"a": clock.work(1e-3), "b": build(Compiled), "c": build(Compiled)}
+    candidates["d"] = build(lambda: clock.work(1e-3))
+    candidates["e"] = build(lambda: lambda: candidates["a"]())  # another function
     result = compare(candidates, clock=clock)
-    said = [r.built_in for r in result.values()]
+    said = [r.build_state for r in result.values()]
     assert said == ["", "cold process", "warm process", "cold process", "cold process"]
-    assert compare(candidates, clock=clock)["d"].built_in == "warm process"
+    assert compare(candidates, clock=clock)["d"].build_state == "warm process"
 
 
 def test_cache_is_cold_if_the_compiler_missed_it(clock, monkeypatch):
@@ -193,16 +193,16 @@ def test_cache_is_cold_if_the_compiler_missed_it(clock, monkeypatch):
     monkeypatch.setattr(metadata, "_built", set())
 
     def compiling(counter):
-        def build():
+        def make():
             stats["unique_graphs"] += 1
             inductor[counter] += 1
             return clock.work(1e-3)
 
-        return recipe(build)
+        return build(make)
 
     candidates = {"a": clock.work(1e-3), "b": compiling("fxgraph_cache_miss")}
     candidates["c"] = compiling("fxgraph_cache_hit")
-    said = [r.built_in for r in compare(candidates, clock=clock).values()]
+    said = [r.build_state for r in compare(candidates, clock=clock).values()]
     assert said == ["", "cold process, cold cache", "warm process, warm cache"]
 
 

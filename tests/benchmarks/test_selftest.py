@@ -28,7 +28,7 @@ def test_summary_counts_right():
 @pytest.mark.parametrize("question", ["two_digests", "two_programs"])
 def test_longer_input_is_slower(question, monkeypatch):
     monkeypatch.setattr(selftest, "BLOCK", 8)  # on a busy machine, long calls are interrupted
-    monkeypatch.setattr(selftest, "LAUNCHES", 6)
+    monkeypatch.setattr(selftest, "PROCESSES", 6)
     answer = getattr(selftest, question)(30_000, 0)
     assert answer["verdict"] in (SLOWER, UNCLEAR)  # a busy machine may leave it open
     assert answer["speedup"] < 0.5

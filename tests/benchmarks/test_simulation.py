@@ -24,7 +24,7 @@ LEAST = 33  # of 40 intervals that hold 95 times in 100 fewer hold less than onc
         ("calm", 0.0, True),
         ("another process", 0.02, True),
         ("modes of 20 ms", 0.0, False),
-        ("launches, 3 % apart", 0.02, False),
+        ("processes, 3 % apart", 0.02, False),
     ],
 )
 def test_intervals_cover_the_truth_and_verdicts_are_not_wrong(kind, effect, decided):
@@ -71,10 +71,10 @@ def test_simulation_is_reproducible():
 
 
 def test_several_candidates_and_launches_are_measured():
-    kinds = [KINDS["5 together, rough"], KINDS["launches, 1 % apart"]]
+    kinds = [KINDS["5 together, rough"], KINDS["processes, 1 % apart"]]
     together, launched = [simulation.measured(kind, 0.0, Random(1)) for kind in kinds]
     assert len(together) == 4
-    assert [result.independent_rounds for result in launched] == [simulation.LAUNCHES]
+    assert [result.independent_rounds for result in launched] == [simulation.PROCESSES]
 
 
 def calls(noises, count=50_000):

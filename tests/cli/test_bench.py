@@ -7,11 +7,11 @@ import pytest
 from benchmark_helpers import Clock
 
 from d2lhybrid import Comparison, __version__, compare
-from d2lhybrid.benchmark.comparison import TooFewLaunches
+from d2lhybrid.benchmark.comparison import TooFewProcesses
 from d2lhybrid.benchmark.sweeps import Sweep
-from d2lhybrid.cli import ways
 from d2lhybrid.cli.bench import without_limits
 from d2lhybrid.cli.main import main
+from d2lhybrid.cross_framework import variants
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,9 @@ def measured(monkeypatch):
         return compare(ways, clock=clock)
 
     swept = {1: comparison(), 8: comparison()}
-    monkeypatch.setattr(ways, "compare_ways", lambda batches: Sweep({n: swept[n] for n in batches}))
+    monkeypatch.setattr(
+        variants, "compare_variants", lambda batches: Sweep({n: swept[n] for n in batches})
+    )
     return swept
 
 
@@ -52,7 +54,7 @@ def test_bench_writes_what_it_shows(measured, tmp_path, capsys):
 
 
 def test_file_in_no_folder_is_refused_before_measuring(tmp_path, monkeypatch):
-    monkeypatch.setattr(ways, "compare_ways", lambda batches: pytest.fail("it measured"))
+    monkeypatch.setattr(variants, "compare_variants", lambda batches: pytest.fail("it measured"))
     with pytest.raises(SystemExit, match="2"):
         main(["bench", "--json", str(tmp_path / "none" / "a.json")])
 
@@ -61,20 +63,20 @@ def test_limit_is_no_way_to_run_the_network(measured, capsys):
     main(["bench"])
     out = capsys.readouterr().out.splitlines()
     assert [line for line in out if "limit: " in line] == [
-        "limit: read: 1.000 µs a call",
-        "ours, limit: read: 3.000 µs a call",
+        "limit: read: 1.000 µs per call",
+        "ours, limit: read: 3.000 µs per call",
     ]
     assert [line.split()[0] for line in out[1:4]] == ["eager", "quick", "no"]
     assert [line.split()[-1] for line in out[1:4]] == ["baseline", "faster", "faster"]
-    alone = measured[1].among(["eager", "limit: read"])  # a comparison needs two candidates
-    assert without_limits(alone) == (alone, ["limit: read: 1.000 µs a call"])
+    alone = measured[1].select(["eager", "limit: read"])  # a comparison needs two candidates
+    assert without_limits(alone) == (alone, ["limit: read: 1.000 µs per call"])
 
 
 @pytest.mark.parametrize("batches", [[1], [8], [1, 8]])
 def test_bench_compares_all_frameworks_if_asked_to(measured, monkeypatch, capsys, batches):
-    frameworks = Sweep({n: measured[n].among(["quick", "no limits"]) for n in batches})
+    frameworks = Sweep({n: measured[n].select(["quick", "no limits"]) for n in batches})
     monkeypatch.setattr(
-        ways, "compare_frameworks", lambda asked: [*asked] == batches and frameworks
+        variants, "compare_frameworks", lambda asked: [*asked] == batches and frameworks
     )
     main(["bench", "--frameworks", "--batch", *map(str, batches)])
     shown = frameworks if len(batches) > 1 else frameworks[batches[0]]
@@ -84,16 +86,16 @@ def test_bench_compares_all_frameworks_if_asked_to(measured, monkeypatch, capsys
 def test_bench_launches_frameworks_several_times_if_asked_to(measured, monkeypatch):
     asked = []
 
-    def compare(batches, launches):
-        asked.append(launches)
-        if launches < 11:
-            raise TooFewLaunches("it takes 11")
+    def compare(batches, processes):
+        asked.append(processes)
+        if processes < 11:
+            raise TooFewProcesses("it takes 11")
         return Sweep({1: measured[1]})
 
-    monkeypatch.setattr(ways, "compare_frameworks", compare)
-    main(["bench", "--frameworks", "--launches", "11"])
+    monkeypatch.setattr(variants, "compare_frameworks", compare)
+    main(["bench", "--frameworks", "--processes", "11"])
     assert asked == [11]
-    for words in (["--frameworks", "--launches", "2"], ["--launches", "11"], ["--batch", "0"]):
+    for words in (["--frameworks", "--processes", "2"], ["--processes", "11"], ["--batch", "0"]):
         with pytest.raises(SystemExit, match="2"):
             main(["bench", *words])
 

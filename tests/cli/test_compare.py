@@ -13,7 +13,7 @@ import pytest
 from benchmark_helpers import launched, steady
 from process_helpers import default_sigint, soon
 
-from d2lhybrid import Comparison, difference
+from d2lhybrid import Comparison, mismatch
 from d2lhybrid.benchmark.advice import advice
 from d2lhybrid.benchmark.sweeps import Sweep
 from d2lhybrid.benchmark.timing import CandidateError
@@ -22,7 +22,7 @@ from d2lhybrid.cli.main import main
 from d2lhybrid.frameworks.threads import WAITING
 
 ROOT = Path(__file__).parents[2]
-QUICK = ["--launches", "6", "--time-limit", "0.06"]
+QUICK = ["--processes", "6", "--time-limit", "0.06"]
 TWO = """
 def slow():
     return lambda: sum(range(30000)) and None
@@ -161,7 +161,7 @@ def test_answer_is_a_table_single_calls_and_a_sentence(exit_status, capsys):
     out, err = capsys.readouterr()
     comparison = read_comparison()
     assert out == f"{comparison}\n\n{single_calls(comparison)}\n\n{advice(comparison)}\n"
-    assert len(comparison.launches) == 6
+    assert len(comparison.processes) == 6
     assert comparison["quick"].verdict == "faster"
     assert err == ""  # progress is for terminals
 
@@ -172,7 +172,7 @@ def test_answer_is_a_table_single_calls_and_a_sentence(exit_status, capsys):
         ([], {}),
         (["--cold-cache"], {"cold_cache": True}),
         (["--threads", "2"], {"threads": 2}),
-        (["--launches", "30"], {"launches": 30, "time_limit": 15.0}),
+        (["--processes", "30"], {"processes": 30, "time_limit": 15.0}),
         (["--time-limit", "2"], {"time_limit": 2.0}),
         (["--calls", "9", "--no-check"], {"calls": 9, "check": False}),
         (["--tolerance", "0.5"], {"tolerance": 0.5}),
@@ -189,7 +189,7 @@ def test_options_reach_compare(exit_status, monkeypatch, options, wanted):
 
     monkeypatch.setattr("d2lhybrid.cli.compare.compare", compare)
     exit_status(TWO, *options)
-    usual = {"launches": 9, "time_limit": 4.5, "calls": None, "check": True, "tolerance": None}
+    usual = {"processes": 9, "time_limit": 4.5, "calls": None, "check": True, "tolerance": None}
     usual |= {"threads": None, "cold_cache": False, "path": str(Path("mine.py").resolve())}
     assert asked == usual | {"single_calls": True} | wanted
 
@@ -200,12 +200,12 @@ def blocks_of(calls, seconds, **more):
 
 def test_single_calls_come_from_each_launch_that_timed_them():
     single = tuple(i * 1e-3 for i in range(1, 101))
-    launches = [
+    processes = [
         {"a": blocks_of(1, 2e-3), "b": blocks_of(1, 3e-3, inner_calls=2), "c": blocks_of(1, 1e-3)},
         {"a": blocks_of(2, 9e-3), "b": blocks_of(2, 9e-3), "c": blocks_of(2, 9e-3, single=single)},
     ]
-    launches[0]["a"] = replace(launches[0]["a"], memory=50_000_000)
-    _, *rows = single_calls(launched(launches)).splitlines()
+    processes[0]["a"] = replace(processes[0]["a"], memory=50_000_000)
+    _, *rows = single_calls(launched(processes)).splitlines()
     assert [row.split() for row in rows] == [
         ["a", "2.000", "ms", "2.000", "ms", "50", "MB"],
         ["b"],  # its blocks are means of several calls
@@ -298,7 +298,7 @@ def test_without_a_second_candidate_there_is_no_answer(exit_status, source, mess
 
 def test_failed_candidate_is_left_out_and_the_others_go_on(exit_status, capsys):
     fails = "def fails():\n    raise MemoryError\n\ndef differs():\n    return lambda: 7\n"
-    assert exit_status(TWO + fails, *QUICK, "--launches", "8", "--json", "r.json") == 3
+    assert exit_status(TWO + fails, *QUICK, "--processes", "8", "--json", "r.json") == 3
     out = capsys.readouterr().out
     assert "Take quick: " in out
     assert "\nleft out: candidate 'fails' raised MemoryError (mine.py, line 8)\n" in out
@@ -324,7 +324,7 @@ def b():
 def test_what_was_measured_before_a_failure_is_not_lost(exit_status, capsys):
     assert exit_status(FAILS_IN_LAUNCH_3, *QUICK, "--json", "r.json") == 3
     assert "left out: candidate 'b' ended with exit code 1" in capsys.readouterr().out
-    assert len(read_comparison().launches) == 2
+    assert len(read_comparison().processes) == 2
 
 
 @pytest.mark.parametrize(
@@ -361,9 +361,9 @@ def test_interrupt_between_two_sizes_is_one():
 @pytest.mark.parametrize(
     "options",
     [
-        ["--launches", "5"],  # give no interval
-        ["--launches", "0"],
-        ["--launches", "many"],
+        ["--processes", "5"],  # give no interval
+        ["--processes", "0"],
+        ["--processes", "many"],
         ["--calls", "1e3"],
         ["--json", "none/a.json"],
     ],
@@ -415,7 +415,7 @@ def test_closed_pipe_ends_it_without_a_traceback(mine):
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal as POSIX has it")
 def test_ctrl_c_ends_it_with_an_answer_and_leaves_nothing(mine):
-    mine(f"import os\nopen('started', 'a').write(f'{{os.getpid()}}\\n')\n{TWO}")
+    mine(f"import os\nopen('start_workers', 'a').write(f'{{os.getpid()}}\\n')\n{TWO}")
     controller, terminal = os.openpty()
     with command("mine.py", *QUICK, stderr=terminal) as process:
         os.close(terminal)
@@ -451,4 +451,4 @@ def test_example_is_a_file_that_can_be_compared(mine, capsys):
     exec(compile(text, "mine.py", "exec"), namespace)
     # torch.compile needs a C++ compiler, and time
     eager, torchscript = (namespace[name]()() for name in ("eager", "torchscript"))
-    assert difference(torchscript, eager) == ""
+    assert mismatch(torchscript, eager) == ""

@@ -18,12 +18,12 @@ from d2lhybrid import (
     compare,
     cross_framework,
     framework_steps,
-    framework_ways,
+    framework_variants,
+    isolated,
     missing_frameworks,
     network_input,
     network_target,
     network_weights,
-    own_process,
 )
 from d2lhybrid.benchmark.processes import ProgramRunner
 from d2lhybrid.cross_framework import VARIANTS, is_installed, probes
@@ -101,13 +101,13 @@ def asked():
     for file in COMMANDS:
         skip_without(file)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probes, "ANSWERS", own_process(CORES, "answers", threads=1))
+        patch.setattr(probes, "ANSWERS", isolated(CORES, "answers", threads=1))
         return ask_frameworks(WEIGHTS, network_input(64), network_target(64), RATE)
 
 
 def test_every_installed_variant_and_step_is_asked(asked):
     assert {*asked} == {"python_calls", "cores", "losses", "outcomes", "failures"}
-    assert sorted(asked["python_calls"]) == sorted(asked["cores"]) == sorted(framework_ways())
+    assert sorted(asked["python_calls"]) == sorted(asked["cores"]) == sorted(framework_variants())
     assert sorted(asked["losses"]) == sorted(framework_steps())
     assert asked["failures"] == {}
     for outcomes in asked["outcomes"].values():  # 13 to 17 show which
@@ -161,7 +161,7 @@ def test_missing_frameworks_are_named_and_have_no_programs(monkeypatch, modules,
     monkeypatch.setattr(cross_framework, "find_spec", lambda name: name not in modules)
     assert missing_frameworks() == missing
     there = {k: row for k, row in VARIANTS.items() if k.split(", ")[0] not in missing}
-    for programs, column in ((framework_ways(), 1), (framework_steps(), 2)):
+    for programs, column in ((framework_variants(), 1), (framework_steps(), 2)):
         assert list(programs) == [label for label, row in there.items() if row[column]]
         for label, program in programs.items():
             assert f"in_{there[label][0]} import {there[label][column]}\n" in program.source
@@ -195,7 +195,7 @@ def test_every_file_is_in_the_table():
 
 
 def test_variants_run_as_programs_and_return_the_same():
-    candidates = {k: framework_ways()[k] for k in ("NumPy, three products", "PyTorch, eager")}
+    candidates = {k: framework_variants()[k] for k in ("NumPy, three products", "PyTorch, eager")}
     found = compare(candidates, WEIGHTS, network_input(2), time_limit=0.01)
     assert list(found) == list(candidates)
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from benchmark_helpers import Clock, fails
 
-from d2lhybrid import get_net, own_process, recipe
-from d2lhybrid.benchmark.comparison import TooFewLaunches
+from d2lhybrid import build, get_net, isolated
+from d2lhybrid.benchmark.comparison import TooFewProcesses
 from d2lhybrid.cross_framework import missing_frameworks, variants
 from d2lhybrid.hybrid.limits import TIMES
 
@@ -40,7 +40,7 @@ def test_progress_is_not_muted(monkeypatch):
     terminal.isatty = lambda: True
     monkeypatch.setattr(variants, "variants", lambda net: {"a": len, "b": len})
     monkeypatch.setattr(sys, "stderr", terminal)
-    variants.compare_ways([3], time_limit=1e-3)
+    variants.compare_variants([3], time_limit=1e-3)
     assert "warming up a" in terminal.getvalue()
 
 
@@ -50,7 +50,7 @@ def test_every_variant_runs(monkeypatch):
     torch.set_num_threads(1)
     left_out = []
     try:
-        swept = variants.compare_ways([3], report=left_out.append, time_limit=1e-3)
+        swept = variants.compare_variants([3], report=left_out.append, time_limit=1e-3)
     finally:
         torch.set_num_threads(threads)
     assert left_out == []
@@ -62,11 +62,11 @@ def test_what_fails_is_left_out_and_the_others_are_built_once_for_each_size(monk
     clock, built = Clock(), []
 
     def builds(label):
-        return recipe(lambda: built.append(label) or clock.work(1e-3))
+        return build(lambda: built.append(label) or clock.work(1e-3))
 
-    candidates = {"a": clock.work(1e-3), "b": builds("b"), "broken": recipe(fails)}
+    candidates = {"a": clock.work(1e-3), "b": builds("b"), "broken": build(fails)}
     monkeypatch.setattr(variants, "variants", lambda net: candidates | {"c": builds("c")})
-    swept = variants.compare_ways([1, 2], clock=clock)
+    swept = variants.compare_variants([1, 2], clock=clock)
     assert list(swept) == [1, 2]
     assert swept.labels == ["b", "c"]
     assert built == ["b", "c"] * 2
@@ -89,10 +89,10 @@ def programs(tmp_path, monkeypatch):
             f"def note(label, *words):\n    print(label, *words, file=open({str(notes)!r}, 'a'))\n"
         )
         found = {
-            label: own_process(note + text.replace("LABEL", repr(label)), "build", threads=1)
+            label: isolated(note + text.replace("LABEL", repr(label)), "build", threads=1)
             for label, text in texts.items()
         }
-        monkeypatch.setattr(variants, "framework_ways", lambda: found)
+        monkeypatch.setattr(variants, "framework_variants", lambda: found)
         return lambda: notes.read_text().splitlines()
 
     return programs
@@ -141,9 +141,9 @@ def test_options_of_compare_frameworks_go_to_compare(programs):
 
 def test_frameworks_can_be_launched_several_times(programs, capsys):
     notes = programs(a=GIVES_2, b=GIVES_2)
-    swept = variants.compare_frameworks(launches=6, time_limit=0.06)
+    swept = variants.compare_frameworks(processes=6, time_limit=0.06)
     assert capsys.readouterr().out == ""
-    assert len(swept[1].launches) == 6
+    assert len(swept[1].processes) == 6
     assert [notes().count(f"{label} starts") for label in "ab"] == [6, 6]
-    with pytest.raises(TooFewLaunches):
-        variants.compare_frameworks(launches=2)
+    with pytest.raises(TooFewProcesses):
+        variants.compare_frameworks(processes=2)

@@ -7,7 +7,7 @@ import numpy
 import pytest
 import torch
 
-from d2lhybrid import difference, frameworks
+from d2lhybrid import frameworks, mismatch
 from d2lhybrid.frameworks import pytorch
 
 
@@ -40,7 +40,7 @@ def test_a_framework_is_one_row_and_one_file(made_up):
     frameworks.synchronize()
     assert made_up.waits == ["made_up"]
     assert frameworks.to_numpy(Array([1.0, 2.0])).tolist() == [1.0, 2.0]
-    assert difference(Array([1.0, 2.0]), torch.tensor([1.0, 2.0])) == ""
+    assert mismatch(Array([1.0, 2.0]), torch.tensor([1.0, 2.0])) == ""
     assert frameworks.state()["fast"]
     assert frameworks.state()["threads"] == torch.get_num_threads()  # the first row counts
     assert frameworks.needs_gradients(Array([1.0]))

@@ -137,7 +137,7 @@ PROGRAMS = {  # each compiles something, which is when C code likes to report
         for whole in (True, False):
             paddle.jit.to_static(paddle.nn.Linear(3, 2), full_graph=whole)(array)
         half = paddle.ones((2, 3), "bfloat16")
-        assert difference(half, array) == "", difference(half, array)
+        assert mismatch(half, array) == "", mismatch(half, array)
         import logging
         logging.getLogger("mine").info("nobody asked for this")
         """,
@@ -164,14 +164,14 @@ def test_framework_prints_nothing_and_its_arrays_are_compared(name):
         pytest.skip(f"{name} is not installed")
     said = said_by(
         f"""
-        from d2lhybrid import difference, frameworks, import_framework
+        from d2lhybrid import mismatch, frameworks, import_framework
         module = import_framework({name!r}, threads=1)
         {textwrap.indent(textwrap.dedent(PROGRAMS[name]), " " * 8).lstrip()}
         assert module.__name__ == {name!r}
-        assert difference(array, [[1.0] * 3] * 2) != ""  # a list is not an array
+        assert mismatch(array, [[1.0] * 3] * 2) != ""  # a list is not an array
         import numpy
-        assert difference(array, numpy.ones((2, 3), "float32")) == ""
-        assert "difference is 1" in difference(array, other)
+        assert mismatch(array, numpy.ones((2, 3), "float32")) == ""
+        assert "difference is 1" in mismatch(array, other)
         assert frameworks.state()["threads"] == 1, frameworks.state()
         frameworks.synchronize()
         print(frameworks.versions()[{name!r}])

@@ -4,7 +4,7 @@ import numpy
 import pytest
 import torch
 
-from d2lhybrid import difference, frameworks
+from d2lhybrid import frameworks, mismatch
 from d2lhybrid.frameworks import jax as knowledge
 
 jax = pytest.importorskip("jax")
@@ -20,8 +20,8 @@ def test_an_array_of_any_type_becomes_numpys(dtype):
 
 def test_a_random_key_can_be_compared():
     one, again, other = (jax.random.key(seed) for seed in (1, 1, 2))
-    assert difference(one, again) == ""
-    assert difference(one, other) != ""
+    assert mismatch(one, again) == ""
+    assert mismatch(one, other) != ""
 
 
 def test_what_is_not_jaxs_is_left_to_others():

@@ -18,7 +18,7 @@ from d2lhybrid.hybrid import guard
 from d2lhybrid.hybrid.codegen import c_entry, c_source
 from d2lhybrid.hybrid.compiler import CompiledGraph
 from d2lhybrid.hybrid.operations import UnsupportedOperation
-from d2lhybrid.hybrid.passes import optimise
+from d2lhybrid.hybrid.passes import optimize
 from d2lhybrid.toolchain import find_compiler
 
 NAN, INF = float("nan"), float("inf")
@@ -74,7 +74,7 @@ def run_compiler(*arguments, **options):
 
 def graph_of(seed):
     program = random_program(seed)
-    return program, optimise(trace(program.net, *program.inputs(random.Random(seed), 2)))
+    return program, optimize(trace(program.net, *program.inputs(random.Random(seed), 2)))
 
 
 def test_c_has_no_warnings(tmp_path):
@@ -85,7 +85,7 @@ def test_c_has_no_warnings(tmp_path):
     files.append(tmp_path / "guard.c")
     files[-1].write_text(guard.GUARD_SOURCE)
     files.append(tmp_path / "numbers.c")
-    files[-1].write_text(c_source(optimise(trace(times_many_numbers, X))))
+    files[-1].write_text(c_source(optimize(trace(times_many_numbers, X))))
     done = run_compiler(*STRICT, "-fsyntax-only", *files)
     assert done.stderr == ""
     assert done.returncode == 0

@@ -12,7 +12,7 @@ from torch import nn
 
 from d2lhybrid import run_program, trace
 from d2lhybrid.hybrid.codegen import python_function, python_source
-from d2lhybrid.hybrid.passes import fuse, optimise
+from d2lhybrid.hybrid.passes import fuse, optimize
 from d2lhybrid.text.program import straight_line
 
 NAN, INF = float("nan"), float("inf")
@@ -46,7 +46,7 @@ def test_python_computes_what_a_graph_of_numbers_does():
         rng = random.Random(seed)
         bound = rng.choice([1, -0.0, INF, NAN, True])
         graph = trace(number_function(seed), 1, 2, 3, 4).bind(a=bound)
-        for one in (graph, fuse(graph), optimise(graph)):
+        for one in (graph, fuse(graph), optimize(graph)):
             values = rng.choices([1, 2.5, -3, -0.0, True, INF, NAN], k=3)
             ours, expected = (result_or_error(f, values) for f in (python_function(one), one))
             assert ours == expected, python_source(one)
@@ -58,7 +58,7 @@ def test_python_computes_what_a_graph_of_tensors_does():
         graph = trace(program.net, *program.inputs(rng, 2), 1.5)
         values = [*program.inputs(rng, 3), -0.75]
         with torch.no_grad():
-            for one in (graph, fuse(graph), optimise(graph)):
+            for one in (graph, fuse(graph), optimize(graph)):
                 ours, expected = python_function(one)(*values), one(*values)
                 assert type(ours) is type(expected), python_source(one)
                 assert bits(as_list(ours)) == bits(as_list(expected)), python_source(one)
@@ -106,7 +106,7 @@ NAMED = [
 
 
 @pytest.mark.parametrize(("function", "values"), NAMED)
-@pytest.mark.parametrize("change", [lambda graph: graph, optimise])
+@pytest.mark.parametrize("change", [lambda graph: graph, optimize])
 def test_names_that_stand_in_the_way(function, values, change):
     graph = change(trace(function, *values))
     with torch.no_grad():

@@ -7,7 +7,7 @@ from hybrid_helpers import Keeping, fancy_func
 from torch import nn
 
 from d2lhybrid import trace
-from d2lhybrid.hybrid.passes import optimise, plan_memory
+from d2lhybrid.hybrid.passes import optimize, plan_memory
 
 # Values set for good ------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ def test_the_flow_of_numbers():
 
 def test_the_flow_without_parameters_and_with_what_is_fused_in_one_box():
     net = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
-    graph = optimise(trace(net, torch.ones(1, 4)))
+    graph = optimize(trace(net, torch.ones(1, 4)))
     assert drawn(graph.flow()) == [
         ("input", "input", "", []),
         ("operation", "linear, relu", "v2", [0]),

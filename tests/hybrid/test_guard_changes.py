@@ -24,7 +24,7 @@ from torch import nn
 from d2lhybrid import hybridize
 from d2lhybrid.hybrid import compiler
 from d2lhybrid.hybrid.operations import UnsupportedOperation
-from d2lhybrid.hybrid.passes import optimise
+from d2lhybrid.hybrid.passes import optimize
 from d2lhybrid.hybrid.recorder import RecordingError
 
 # What changes -------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def test_a_change_is_noticed(x, make, statement, monkeypatch):
         assert_still_agrees(fast, net, x)
     net = make()
     with monkeypatch.context() as patch:  # between the recording and the compilation
-        patch.setattr(compiler, "optimise", lambda graph: change(net, statement) or optimise(graph))
+        patch.setattr(compiler, "optimize", lambda graph: change(net, statement) or optimize(graph))
         fast = hybridize(net, x)
     assert_still_agrees(fast, net, x)
 

@@ -17,7 +17,7 @@ from d2lhybrid.hybrid.passes import (
     fold_constants,
     fuse,
     memory_bytes,
-    optimise,
+    optimize,
     plan_memory,
     share_common,
 )
@@ -71,14 +71,14 @@ def test_passes_keep_the_meaning_in_any_order_and_are_idempotent():
     for graph, values in random_graphs():
         with torch.no_grad():
             before = [meaning(graph, one) for one in values]
-            for step in [*rng.choices([*PASSES, optimise], k=6), optimise]:
+            for step in [*rng.choices([*PASSES, optimize], k=6), optimize]:
                 changed = step(graph)
                 after = [meaning(changed, one) for one in values]
                 assert str(step(changed)) == str(changed), (step.__name__, graph)
                 assert changed.inputs == graph.inputs
                 for was, now in zip(before, after, strict=True):
                     assert now == was or was == "ZeroDivisionError", (step.__name__, graph)
-                    if step not in (drop_unused, optimise):  # what is dropped cannot fail
+                    if step not in (drop_unused, optimize):  # what is dropped cannot fail
                         assert now == was, (step.__name__, graph)
                 graph, before = changed, after
 
@@ -126,13 +126,13 @@ def test_folding():
 
 
 def test_what_fails_is_left_to_fail_at_run_time():
-    graph = optimise(one(lambda a, b: 1 / a, a=0))
+    graph = optimize(one(lambda a, b: 1 / a, a=0))
     with pytest.raises(ZeroDivisionError):
         graph(1)
 
 
 def test_what_no_number_can_do_is_left_to_fail_at_run_time():
-    graph = optimise(one(lambda a, b: torch.exp(a) * b, a=1.0))
+    graph = optimize(one(lambda a, b: torch.exp(a) * b, a=1.0))
     with pytest.raises(TypeError):
         graph(1)
 
@@ -192,7 +192,7 @@ def test_dropping_what_no_output_needs():
 
 
 def test_inputs_stay_even_if_they_are_not_read():
-    graph = optimise(one(lambda a, b: b))
+    graph = optimize(one(lambda a, b: b))
     assert str(graph) == "program(a, b):\n    return b"
     assert graph(1, 2) == 2
 
@@ -273,7 +273,7 @@ def test_a_long_chain_is_cut():
             x = torch.tanh(x)
         return x
 
-    graph = optimise(trace(function, X))
+    graph = optimize(trace(function, X))
     sizes = [len(parts(node)) for node in stored(graph)]
     assert sum(sizes) == 100
     assert max(sizes) <= LARGEST_KERNEL
@@ -316,7 +316,7 @@ def layers(*widths):
 
 
 def test_a_deep_chain_needs_two_slots():
-    graph = optimise(trace(layers(*[8] * 20), torch.ones(2, 8)))
+    graph = optimize(trace(layers(*[8] * 20), torch.ones(2, 8)))
     assert check_plan(graph) == 2
     assert memory_bytes(graph, 3) == 2 * 8 * 4 * 3
 
@@ -325,8 +325,8 @@ def test_memory_of_the_courses_network():
     graph = drop_unused(trace(get_net(), torch.ones(1, 512)))
     assert memory_bytes(graph) == (256 + 256 + 128 + 128) * 4
     assert memory_bytes(fuse(graph)) == (256 + 128) * 4
-    assert memory_bytes(optimise(graph)) == (256 + 128) * 4
-    assert memory_bytes(optimise(graph), batch=10) == 10 * (256 + 128) * 4
+    assert memory_bytes(optimize(graph)) == (256 + 128) * 4
+    assert memory_bytes(optimize(graph), batch=10) == 10 * (256 + 128) * 4
 
 
 def test_what_has_no_batch_is_counted_once():
@@ -346,5 +346,5 @@ def test_a_value_stays_until_its_last_reader():
         third = F.linear(second, W)
         return F.linear(third + first, W)
 
-    graph = optimise(trace(function, X, X))
+    graph = optimize(trace(function, X, X))
     assert check_plan(graph) == 3

@@ -56,7 +56,7 @@ def test_ratios_are_dots_in_rows_around_one(ratio):
 
 def test_pairs_show_every_round_and_the_interval():
     ratios = [1.0, 1.1, 0.9, 1.2] * 10 + [50.0, 0.02]
-    ax = charts.plot_pairs(ratios, 0.95, 1.05)
+    ax = charts.plot_paired_ratios(ratios, 0.95, 1.05)
     every, above, below, one = ax.lines
     assert list(one.get_ydata()) == [1, 1]
     assert points(every) == list(zip(range(1, 43), ratios, strict=True))
@@ -72,7 +72,7 @@ def test_pairs_show_one_and_an_interval_that_is_wide_enough(middle):
     low, high = 0.9995 * middle, 1.0005 * middle
     for spread in (1.001, 1.05, 10.0):
         ratios = [middle * spread**k for k in (-3, -2, -1, 0, 1, 2, 3)] * 20
-        bottom, top = charts.plot_pairs(ratios, low, high).get_ylim()
+        bottom, top = charts.plot_paired_ratios(ratios, low, high).get_ylim()
         assert bottom < min(1, low) < max(1, high) < top
         assert middle > 1 or log(high / low) > 0.05 * log(top / bottom), spread
 
@@ -95,8 +95,8 @@ SPEEDUPS = {
 
 
 def test_speedups_are_dots_with_intervals_in_the_colors_of_their_verdicts():
-    launches = {"quick": [(2.0, 1.8, 2.1), (2.2, 2.1, 2.3)], "slow": [(0.5, 0.4, 0.6)]}
-    ax = charts.plot_speedups(SPEEDUPS, "eager", 1.05, launches)
+    processes = {"quick": [(2.0, 1.8, 2.1), (2.2, 2.1, 2.3)], "slow": [(0.5, 0.4, 0.6)]}
+    ax = charts.plot_speedups(SPEEDUPS, "eager", 1.05, processes)
     (band,) = ax.patches
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((1 / 1.05, 1.05))
     thin = [line for line in lines(ax) if same_color(line.get_color(), BLACK)]
@@ -108,7 +108,7 @@ def test_speedups_are_dots_with_intervals_in_the_colors_of_their_verdicts():
     assert [[x for x, _ in points(line)] for line in thin] == [[1.8, 2.1], [2.1, 2.3], [0.4, 0.6]]
     heights = [points(line)[0][1] for line in thin]  # between its row and the next
     assert 0 < heights[0] < heights[1] < 1 < 2 < heights[2] < ax.get_ylim()[0]
-    assert texts(ax) == ["2.00  faster", "1.01  no clear difference", "0.50  slower"]
+    assert texts(ax) == ["2.00  faster", "1.01  inconclusive", "0.50  slower"]
     assert row_labels(ax) == list(SPEEDUPS)
     assert "speed-up over eager" in ax.get_xlabel()
 
@@ -147,7 +147,7 @@ GROUPS = {
 
 
 def test_grouped_times_are_dots_in_the_colors_of_their_verdicts():
-    ax = charts.plot_grouped_times(GROUPS, "time a call")
+    ax = charts.plot_grouped_times(GROUPS, "time per call")
     assert [points(dot)[0][0] for dot in dots(ax)] == [5e-5, 4e-5, 1e-4, 2e-5, 2e-3, 2e-3, 9.999e-4]
     assert colors(dots(ax)) == [BLACK, BLUE, RED, BLACK, BLACK, GREEN, GRAY]
     assert hollow(dots(ax)) == [0, 4]
@@ -182,12 +182,12 @@ def test_grouped_times_have_names_lines_between_and_a_legend_of_what_occurs():
 
 def test_shares_are_pieces_of_a_bar_with_a_line_at_the_limit():
     shares = {"a": {"work": 1e-5, "guard": 2e-5}, "b": {"work": 3e-5, "guard": 0}}
-    ax = charts.plot_shares(shares, 5e-6, "the least")
+    ax = charts.plot_stacked_bars(shares, 5e-6, "the least")
     pieces = [(bar.get_x(), bar.get_width()) for bar in ax.patches]
     assert pieces == [pytest.approx(piece) for piece in [(0, 10), (0, 30), (10, 20), (30, 0)]]
     assert list(ax.lines[0].get_xdata()) == pytest.approx([5, 5])
-    assert (legend(ax), ax.get_xlabel()) == (["the least", "work", "guard"], "µs a call")
-    other = charts.plot_shares(shares, xlabel="MiB")  # which are no times
+    assert (legend(ax), ax.get_xlabel()) == (["the least", "work", "guard"], "µs per call")
+    other = charts.plot_stacked_bars(shares, xlabel="MiB")  # which are no times
     assert (len(other.lines), other.get_xlabel(), other.patches[0].get_width()) == (0, "MiB", 1e-5)
     assert other.figure.alt.startswith("MiB, and what they are made of")
 
@@ -200,7 +200,7 @@ def test_blocks_over_time_start_at_zero_and_have_the_unit_of_most():
     assert found == [pytest.approx(at) for at in expected]
     assert [text.xy[0] for text in ax.texts] == pytest.approx([0.05, 0.25, 0.4])
     assert colors(ax.lines) == [BLUE, RED, BLUE]
-    assert (ax.get_ylabel(), ax.get_yscale()) == ("µs a call", "log")
+    assert (ax.get_ylabel(), ax.get_yscale()) == ("µs per call", "log")
 
 
 def test_distribution_leaves_out_the_longest_but_not_from_the_mean():
@@ -338,7 +338,7 @@ def test_outcomes_are_cells_in_the_colors_of_their_words():
 
 def test_chunks_are_tables_that_show_what_is_complete_and_what_is_new():
     states = [[[1, 1, 1], [1, 1, 1]], [[1, 3.0, 1], [2.0, 1, 1]], [[3, 3, 1], [2, 1, 1]]]
-    axes = charts.plot_chunks(iter(states), complete=3)
+    axes = charts.plot_chunk_ownership(iter(states), complete=3)
     assert [ax.get_title() for ax in axes] == ["start", "step 1", "step 2"]
     assert texts(axes[1]) == ["1", "3", "1", "2", "1", "1"]
     assert [text.get_position() for text in axes[1].texts[2:4]] == [(2, 0), (0, 1)]
@@ -351,7 +351,7 @@ def test_chunks_are_tables_that_show_what_is_complete_and_what_is_new():
 
 def test_measures_have_a_dot_in_each_row_of_each_panel():
     measures = {"C": {"MiB": 0.664, "ms": 1.2}, "Python": {"MiB": 754.4, "ms": 3636.0}}
-    size, start = charts.plot_measures(measures, dots=["C"])
+    size, start = charts.plot_bar_panels(measures, dots=["C"])
     assert (size.get_title(), start.get_title()) == ("MiB", "ms")
     assert [points(dot) for dot in size.lines] == [[(0.664, 0)], [(754.4, 1)]]
     assert colors(start.lines) == [BLUE, RED]

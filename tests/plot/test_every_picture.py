@@ -28,7 +28,7 @@ PICTURES = {
 SPEEDUP = (2.0, 1.9, 2.1, "faster")
 EXAMPLES = {
     "plot_break_even": lambda draw, k: draw({"eager": (0, 3e-3 * k), "b": (0.1, 2e-3)}),
-    "plot_chunks": lambda draw, k: draw([[[1, 1], [1, 1]], [[1, 2], [2, 1]]], 2)[0],
+    "plot_chunk_ownership": lambda draw, k: draw([[[1, 1], [1, 1]], [[1, 2], [2, 1]]], 2)[0],
     "plot_curves": lambda draw, k: draw(
         {"sum": [(4096, 1 * k), (2**24, 9)], "copy": [(4096, 2), (2**24, 30 * k)]},
         "GB/s",
@@ -42,9 +42,9 @@ EXAMPLES = {
             "B": {"x eager": (1e-3, ""), "x graph": (5e-4 / k, "faster"), "y": (0.1 * k, "")},
             "C": {"alone": (1e-5, "")},
         },
-        "time a call",
+        "time per call",
     ),
-    "plot_lanes": lambda draw, k: draw(
+    "plot_timeline": lambda draw, k: draw(
         {
             "alone": [Span("worker 1", "A", 0, 1 * k), Span("worker 1", "B", 1 * k, 5)],
             "both": [
@@ -58,14 +58,14 @@ EXAMPLES = {
         {"here": {"a call": 1e-7 * k, "start": 0.02}, "the book": {"start": 0.01}},
         ["a call", "start"],
     ),
-    "plot_measures": lambda draw, k: draw({"C": {"ms": 1.2 * k}, "b": {"ms": 9}}, ["C"])[0],
+    "plot_bar_panels": lambda draw, k: draw({"C": {"ms": 1.2 * k}, "b": {"ms": 9}}, ["C"])[0],
     "plot_outcomes": lambda draw, k: draw(
         {"if": {"trace": "silently wrong", "script": "right", "export": "error"}}
     ),
     "plot_over_time": lambda draw, k: draw(
         {"alone": ([0, 1], [2e-6 * k, 3e-6]), "busy": ([2, 3], [4e-6, 1e-3])}
     ),
-    "plot_pairs": lambda draw, k: draw([1.0, 1.1, 0.9 / k] * 10, 0.95 / k, 1.05),
+    "plot_paired_ratios": lambda draw, k: draw([1.0, 1.1, 0.9 / k] * 10, 0.95 / k, 1.05),
     "plot_pipeline": lambda draw, k: draw({"graph + guards": "what is computed", "C": ""}),
     "plot_published": lambda draw, k: draw(
         [("2019-05-16", 1.89, "a"), ("2020-07-01", 1, ""), ("2021-06-30", 0.9, "")]
@@ -83,7 +83,7 @@ EXAMPLES = {
         diagonal="equal",
         paths=True,
     ),
-    "plot_shares": lambda draw, k: draw(
+    "plot_stacked_bars": lambda draw, k: draw(
         {"a": {"work": 1e-5, "guard": 2e-5 * k}, "b": {"work": 9e-5, "guard": 0}}, 5e-6, "reading"
     ),
     "plot_speedups": lambda draw, k: draw(
@@ -98,10 +98,10 @@ EXAMPLES = {
     "plot_tree": lambda draw, k: draw("e = add(1, 2)", marked=["add(1, 2)"]),
 }
 ALT = {  # others stand in the outputs of notebooks, which nbval compares
-    "plot_chunks": "Dark cells have reached 2; of these there are 0 and 2.",
+    "plot_chunk_ownership": "Dark cells have reached 2; of these there are 0 and 2.",
     "plot_data_flow": "Data flow, one: 1 and 2 flow into + (e); e flows into print. "
     "Data flow, two: 3 (f) stands alone.",
-    "plot_lanes": "alone: worker 1. On them: A and B. both: worker 1 and worker 2. On them: A, B",
+    "plot_timeline": "alone: worker 1. On them: A and B. both: worker 1 and worker 2. On them: A,",
     "plot_published": "over the years 2019 to 2021, on a logarithmic axis: 1 above the line at 1, "
     "1 below. Labelled: a.",
     "plot_tree": "Below Assign e: Call add. Below Call add: 1 and 2. Marked in orange: add(1, 2).",
@@ -211,6 +211,6 @@ def test_svg_is_accessible_and_takes_the_colors_of_its_page(drawings):
 
 def test_measured_drawings_are_marked_for_the_sanitizer(drawings):
     measured = {name for name, one in drawings.items() if 'data-figures="measured"' in one.svg}
-    assert measured == {"plot_times", "plot_lanes"}
+    assert measured == {"plot_times", "plot_timeline"}
     others = {name for name in drawings if example(name, 3).svg != drawings[name].svg}
     assert others == measured | {"plot_steps"}  # which draws what a program computes

@@ -6,7 +6,7 @@ import pytest
 from drawings import elements, extents, is_readable, lines, points_of, rects, texts
 
 from d2lhybrid.plot.style import BLUE
-from d2lhybrid.plot.timeline import HIGH, WIDE, plot_lanes, plot_steps, plot_times
+from d2lhybrid.plot.timeline import HIGH, WIDE, plot_steps, plot_timeline, plot_times
 from d2lhybrid.threads.log import Span
 
 ASYNC = [
@@ -64,13 +64,13 @@ def test_times_are_bars_from_the_top_in_their_unit():
 def test_extreme_times_are_readable(longest):
     for drawing in (
         plot_times({"a label with a long name": longest, "b": longest / 3}),
-        plot_lanes([Span("a", "x", 5, 5 + longest), Span("a", "y", 5 + longest, 5 + longest)]),
+        plot_timeline([Span("a", "x", 5, 5 + longest), Span("a", "y", 5 + longest, 5 + longest)]),
     ):
         assert is_readable(drawing)
 
 
 def test_bars_are_on_their_lanes_from_the_first_start_on():
-    drawing = plot_lanes(ASYNC, "milliseconds")
+    drawing = plot_timeline(ASYNC, "milliseconds")
     assert row_labels(drawing) == ["front end", "device"]
     assert {"milliseconds", "ask", "multiply", "wait"} < set(texts(drawing))
     assert spans(drawing) == [(0, 1), (1, 5), (1, 5.5)]
@@ -84,13 +84,13 @@ def test_lanes_are_ordered_by_start_and_then_naturally():
     starts = {"worker 10": 1, "worker 9": 1, "a": 2, "z": 0}
     all_spans = [Span(lane, "x", start, start + 3) for lane, start in starts.items()]
     for own in (all_spans, all_spans[::-1]):
-        assert row_labels(plot_lanes(own)) == ["z", "worker 9", "worker 10", "a"]
-        assert row_labels(plot_lanes(own, lanes=["idle", *starts])) == ["idle", *starts]
+        assert row_labels(plot_timeline(own)) == ["z", "worker 9", "worker 10", "a"]
+        assert row_labels(plot_timeline(own, lanes=["idle", *starts])) == ["idle", *starts]
 
 
 def test_panels_share_a_scale_and_start_at_their_own_first_span():
     later = [Span("device", "add", 103, 104), Span("link", "send", 104, 112)]
-    drawing = plot_lanes({"one": ASYNC, "two": later})
+    drawing = plot_timeline({"one": ASYNC, "two": later})
     assert row_labels(drawing) == ["front end", "device", "device", "link"]
     assert spans(drawing)[3:] == [(0, 1), (1, 9)]
     heights = [row_of(drawing, label) for label in ("one", "front end", "two", "link")]
@@ -100,7 +100,7 @@ def test_panels_share_a_scale_and_start_at_their_own_first_span():
 def test_labels_are_small_only_if_more_of_them_fit_so():
     wide, narrow, last = ("wide", 0, 60), ("narrow", 60, 61), ("I", 61, 100)  # no room for narrow
     for spans, size in [([wide, narrow, last], "12"), ([wide, ("much wider", 60, 72), last], "10")]:
-        drawing = plot_lanes([Span("a", *span) for span in spans])
+        drawing = plot_timeline([Span("a", *span) for span in spans])
         sizes = {text.text: text.get("font-size") for text in elements(drawing, "text")}
         labels = {label for label, *_ in spans} - {"narrow"}
         assert {sizes[label] for label in labels} == {size}
@@ -111,7 +111,7 @@ def test_labels_are_small_only_if_more_of_them_fit_so():
     "spans", [FORTY, LONG, EVENTS, {"forty": FORTY, "long": LONG, "events": EVENTS}]
 )
 def test_labels_stay_in_their_bars_and_cover_nothing(spans):
-    drawing = plot_lanes(spans)
+    drawing = plot_timeline(spans)
     assert is_readable(drawing)
     for text, area in extents(drawing):
         for bar in bars(drawing):  # it is in a bar, or outside
@@ -119,7 +119,7 @@ def test_labels_stay_in_their_bars_and_cover_nothing(spans):
 
 
 def test_event_is_an_upright_line_with_its_label_above():
-    drawing = plot_lanes(EVENTS)
+    drawing = plot_timeline(EVENTS)
     events = [area for look, area in rects(drawing) if "fill" not in look]  # in the page's ink
     assert [area.x1 - area.x0 for area in events] == pytest.approx([2] * 4)
     (work,) = bars(drawing)

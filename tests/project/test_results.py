@@ -7,11 +7,11 @@ from notebook_rules import ROOT
 
 from benchmarks import results
 from benchmarks.results import FIELDS, RESULTS
-from d2lhybrid.benchmark.timing import Timing
+from d2lhybrid.benchmark.timing import Measurement
 
 FILES = sorted(RESULTS.glob("*.json"))
 README = (ROOT / "README.md").read_text("utf-8")
-VERDICTS = {"faster", "slower", "as good as equal", "no clear difference"}
+VERDICTS = {"faster", "slower", "equivalent", "inconclusive"}
 ROWS = {  # README's words -> the way in the results
     "JAX, `jit`, with `jax.nn.relu`": "JAX, jit",
     "the compiler that you write in notebook 12": "our compiler, hybridize",
@@ -38,17 +38,15 @@ def test_readmes_figures_are_those_of_a_stored_result():
     assert stored["machine"]["date"].startswith("2026-11-23")
     assert "23 November 2026" in README
     assert stored["machine"]["processor"] in README
-    assert stored["launches"] == 11
+    assert stored["processes"] == 11
     second = load("intel_amx_2_cores_frameworks")
     ways = {**ROWS, "JAX, `jit`, with `jax.nn.relu`": "JAX with nn.relu, jit"}.values()
     *first, last = [in_digits(second["sizes"]["1"][way]["speedup"]) for way in ways]
     assert f"the same: {', '.join(first)} and {last} times as fast" in README
-    assert (second["machine"]["date"][:10], second["launches"]) == ("2026-11-25", 11)
+    assert (second["machine"]["date"][:10], second["processes"]) == ("2026-11-25", 11)
     assert "On an Intel Xeon with AMX, on 25 November 2026" in README
     many = load("epyc_avx512_4_cores_batches")["sizes"]["1024"]
-    assert {many[way]["verdict"] for way in ("TorchScript", "torch.compile")} == {
-        "no clear difference"
-    }
+    assert {many[way]["verdict"] for way in ("TorchScript", "torch.compile")} == {"inconclusive"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -71,11 +69,11 @@ def test_there_are_results_of_three_runs():
 
 def test_a_summary_compares_with_the_eager_way_of_the_same_framework(tmp_path, monkeypatch):
     times = {"PyTorch, eager": 4.0, "JAX, eager": 8.0, "JAX, jit": 2.0, "NumPy": 1.0}
-    timings = {k: vars(Timing((t,) * 9, (t,) * 9, 1, ())) for k, t in times.items()}
+    timings = {k: vars(Measurement((t,) * 9, (t,) * 9, 1, ())) for k, t in times.items()}
     machine = {"date": "2026-11-23", "load": [1.0, 1.0], "notes": []}
     comparison = {
         "baseline": "PyTorch, eager",
-        "launches": [timings],
+        "processes": [timings],
         "min_effect": 0.01,
         "took": 1.0,
         "complete": True,

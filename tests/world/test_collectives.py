@@ -26,7 +26,7 @@ class ThreadComm:
 
     send = isend
 
-    def receive(self, source):
+    def recv(self, source):
         return self.queues[source, self.rank].get(timeout=10)
 
 

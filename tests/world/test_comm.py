@@ -69,7 +69,7 @@ def test_all_to_all(world):
         others = [peer for peer in range(comm.size) if peer != comm.rank]
         for peer in others:
             comm.send([comm.rank, peer], peer)
-        return [comm.receive(peer) for peer in others]
+        return [comm.recv(peer) for peer in others]
 
     for size in (1, 2, 5):
         pairs = [[[peer, rank] for peer in range(size) if peer != rank] for rank in range(size)]
@@ -81,7 +81,7 @@ def test_messages_arrive_in_the_order_of_sending_whatever_their_size(pair):
     sent = [LARGE, None, torch.empty(0), "text", LARGE + 1, {"a": (1, LARGE)}]
     for value in sent:
         one.isend(value, 1)
-    arrived = [other.receive(0) for _ in sent]
+    arrived = [other.recv(0) for _ in sent]
     assert torch.equal(arrived[0], LARGE)
     assert arrived[1:4:2] == [None, "text"]
     assert arrived[2].shape == (0,)
@@ -95,7 +95,7 @@ def test_isend_copies_the_value_at_once(pair):
     value = LARGE.clone()
     sent = one.isend(value, 1)
     value.zero_()
-    assert torch.equal(other.receive(0), LARGE)
+    assert torch.equal(other.recv(0), LARGE)
     assert sent.result(10) is None
 
 
@@ -105,8 +105,8 @@ def test_small_send_is_buffered_and_large_send_waits_for_its_receiver(pair):
     sent = one.isend(LARGE, 1)
     time.sleep(0.05)
     assert not sent.done()
-    other.receive(0)
-    other.receive(0)
+    other.recv(0)
+    other.recv(0)
     sent.result(10)
 
 
@@ -122,7 +122,7 @@ def test_two_large_sends_to_each_other_deadlock(pair):
         thread.join(0.1)
     assert all(thread.is_alive() for thread in threads)
     for comm in comms:
-        assert torch.equal(comm.receive(1 - comm.rank), LARGE)
+        assert torch.equal(comm.recv(1 - comm.rank), LARGE)
     for thread in threads:
         thread.join(10)
     assert not any(thread.is_alive() for thread in threads)
@@ -149,7 +149,7 @@ def test_what_fails_is_not_counted_as_a_message(pair):
 @pytest.mark.parametrize("peer", [1, 3, -1])  # itself, beyond the end, negative
 def test_unknown_peer_raises(peer):
     comm = Comm(1, 3, dict.fromkeys(range(4)))
-    for use, args in [(comm.send, (1, peer)), (comm.isend, (1, peer)), (comm.receive, (peer,))]:
+    for use, args in [(comm.send, (1, peer)), (comm.isend, (1, peer)), (comm.recv, (peer,))]:
         with pytest.raises(ValueError, match="has no peer"):
             use(*args)
 
@@ -161,7 +161,7 @@ def test_run_on_some_ranks_has_no_other_peers(mesh):
         comm.send(1, 2)
     Comm(2, 3, sockets[2], run=0).send("from outside", 0)
     Comm(1, 2, sockets[1]).send("from inside", 0)
-    assert comm.receive_any() == (1, "from inside")
+    assert comm.recv_any() == (1, "from inside")
 
 
 # From any -------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_receive_any_is_fair(mesh):
         for number in range(count):
             comm.send(number, 0)
     time.sleep(0.05)  # all of it has arrived
-    arrived = [comms[0].receive_any() for _ in range(11)]
+    arrived = [comms[0].recv_any() for _ in range(11)]
     assert [source for source, _ in arrived] == [1, 2, 3, 1, 2, 3, 1, 3, 1, 1, 1]
     for source in (1, 2, 3):
         numbers = [number for other, number in arrived if other == source]
@@ -185,19 +185,19 @@ def test_receive_any_begins_behind_the_own_rank(mesh):
     for comm in comms[:2] + comms[3:]:
         comm.send("it", 2)
     time.sleep(0.05)
-    assert [comms[2].receive_any()[0] for _ in range(3)] == [3, 0, 1]
+    assert [comms[2].recv_any()[0] for _ in range(3)] == [3, 0, 1]
 
 
 def test_receive_any_without_others_raises():
     with pytest.raises(ValueError, match="is alone"):
-        Comm(0, 1, {}).receive_any()
+        Comm(0, 1, {}).recv_any()
 
 
 # What is left over ----------------------------------------------------------------------------
 
 
 def test_messages_of_an_earlier_run_are_not_received(pair):
-    for number, receive in enumerate([lambda comm: comm.receive(0), Comm.receive_any]):
+    for number, receive in enumerate([lambda comm: comm.recv(0), Comm.recv_any]):
         one, _ = pair(run=2 * number)
         for value in ("left", torch.ones(1000), "over"):
             one.send(value, 1)
@@ -214,8 +214,8 @@ def test_close_tells_whether_something_is_stuck(pair):
     first, second = one.isend(LARGE, 1), one.isend("behind it", 1)
     assert not one.close()
     assert second.cancelled()
-    assert other.receive(0) == "small"
-    other.receive(0)
+    assert other.recv(0) == "small"
+    other.recv(0)
     first.result(10)
     assert one.close()
 
@@ -223,7 +223,7 @@ def test_close_tells_whether_something_is_stuck(pair):
 def test_finish_waits_until_all_is_sent(pair):
     one, other = pair()
     sent = [one.isend(LARGE, 1) for _ in range(3)]
-    receiver = threading.Thread(target=lambda: [other.receive(0) for _ in sent])
+    receiver = threading.Thread(target=lambda: [other.recv(0) for _ in sent])
     receiver.start()
     one.finish()
     assert all(each.done() for each in sent)
@@ -239,9 +239,9 @@ def test_lost_peer_raises_connection_error(mesh):
     for each in sockets[1].values():
         each.close()
     comm = Comm(0, 3, sockets[0])
-    assert comm.receive(1) == "the last"
+    assert comm.recv(1) == "the last"
     lost = "^rank 1 has ended, and can't send anything$"
-    for receive in (lambda: comm.receive(1), comm.receive_any):
+    for receive in (lambda: comm.recv(1), comm.recv_any):
         with pytest.raises(ConnectionError, match=lost):
             receive()
     sent = comm.isend(LARGE, 1)
@@ -269,7 +269,7 @@ def test_message_that_breaks_off_raises_connection_error(mesh):
         with_socket(sockets[1][0], lambda raw: raw.sendall(begun[:count]))  # noqa: B023
         sockets[1][0].close()
         with pytest.raises(ConnectionError, match=r"^rank 1 has ended, and can't send"):
-            Comm(0, 2, sockets[0]).receive(1)
+            Comm(0, 2, sockets[0]).recv(1)
 
 
 # The emulated link ----------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def test_a_message_takes_alpha_and_for_each_byte_beta_on_both_sides(mesh):
         sending, _ = timed(lambda: one.send(torch.ones(count), 1))  # noqa: B023
         assert sending >= least, (alpha, beta)
         values = torch.ones(count)
-        both = lambda: (one.isend(values, 1), other.receive(0), other.receive(0))  # noqa: B023, E731
+        both = lambda: (one.isend(values, 1), other.recv(0), other.recv(0))  # noqa: B023, E731
         receiving, (sent, *_) = timed(both)
         assert receiving >= least, (alpha, beta)
         sent.result(10)
@@ -303,11 +303,11 @@ def test_messages_leave_and_enter_one_after_the_other(mesh):
         future.result(10)
     assert time.monotonic() - begin >= 0.08 - CLOCK  # one leaves behind the other
     for comm in comms[1:]:
-        comm.receive(0)
+        comm.recv(0)
     begin = time.monotonic()
     futures = [comms[1].isend("c", 0), comms[2].isend("d", 0)]
-    comms[0].receive_any()
-    comms[0].receive_any()
+    comms[0].recv_any()
+    comms[0].recv_any()
     assert time.monotonic() - begin >= 0.08 - CLOCK  # and one enters behind the other
     for future in futures:
         future.result(10)
@@ -318,7 +318,7 @@ def test_two_directions_and_two_pairs_do_not_wait_for_each_other(pair):
     begin = time.monotonic()
     for comm in comms:
         comm.isend(comm.rank, 1 - comm.rank)
-    assert [comm.receive(1 - comm.rank) for comm in comms] == [1, 0]
+    assert [comm.recv(1 - comm.rank) for comm in comms] == [1, 0]
     # 1.2 s if each waited for each; the sum of these sleeps is what a test may rely on
     assert time.monotonic() - begin < 0.9
     for comm in comms:
@@ -340,7 +340,7 @@ def test_connect_turns_callers_without_the_token_away(monkeypatch):
         one, other = (call.result() for call in calls)
     assert (list(one), list(other)) == ([1], [0])
     Comm(1, 2, other).send("hello", 0)
-    assert Comm(0, 2, one).receive(1) == "hello"
+    assert Comm(0, 2, one).recv(1) == "hello"
     for each in [*strangers, *one.values(), *other.values()]:
         each.close()
 

@@ -72,10 +72,10 @@ def test_torch_distributed_is_ready_in_every_run(world):
 
 def ring(comm, x):
     sent = comm.isend(x * comm.rank, (comm.rank + 1) % comm.size)
-    got = comm.receive((comm.rank - 1) % comm.size)
+    got = comm.recv((comm.rank - 1) % comm.size)
     sent.result()
     comm.send("bye", (comm.rank + 1) % comm.size)
-    source, text = comm.receive_any()
+    source, text = comm.recv_any()
     return got.sum().item(), source, text
 
 
@@ -94,7 +94,7 @@ def timed_send(comm):
         comm.send(torch.ones(1000), 1)
     begin = time.monotonic()
     if comm.rank == 1:
-        comm.receive(0)
+        comm.recv(0)
     return time.monotonic() - begin
 
 
@@ -322,7 +322,7 @@ def left_over(comm, fails):
         comm.send(["failed", fails], 1)
         if fails:
             raise ValueError("after sending")
-    return None if fails or comm.rank != 1 else comm.receive(0)
+    return None if fails or comm.rank != 1 else comm.recv(0)
 
 
 def test_messages_of_a_failed_run_are_not_received_later(world):
@@ -425,7 +425,7 @@ def dies(comm):
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         os.write(2, b"last words\n")
         os.kill(os.getpid(), signal.SIGKILL)
-    comm.receive(1)
+    comm.recv(1)
 
 
 @posix
