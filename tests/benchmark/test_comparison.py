@@ -243,11 +243,7 @@ def test_nothing_else_need_be_installed():
 
 def test_comparison_is_a_mapping(clock):
     result = example(clock)
-    assert "same" in result
-    assert "other" not in result
-    assert list(result) == ["eager", "same", "compiled"]
-    assert [r.label for r in result.values()] == list(result)
-    assert dict(result)["same"] is result["same"]
+    assert [r.label for r in result.values()] == list(result) == ["eager", "same", "compiled"]
 
 
 def test_on_error_leaves_out_what_fails(clock):
@@ -283,20 +279,6 @@ def test_text_has_a_table_of_speeds_and_one_of_build_costs(clock):
     for note, start in zip(notes, ["noise floor 0.0%, ", "measured on: ", "with: "], strict=True):
         assert note.startswith(start)
     assert max(map(len, [*speeds, *prices])) <= 88
-
-
-def test_only_what_is_sure_to_be_no_faster_never_pays(clock):
-    candidates = {
-        "eager": built(clock, 1.0, then=30e-6),
-        "quick": built(clock, 1.0, then=20e-6),
-        "same": built(clock, 1.0, then=30e-6),
-        "slow": built(clock, 1.0, then=40e-6),
-    }
-    result = compare(candidates, clock=clock)
-    _, prices, _ = str(result).split("\n\n")
-    ends = [re.split(" {2,}", line)[-1] for line in prices.splitlines()[1:]]
-    assert ends == ["baseline", f"{result['quick'].break_even} calls", "no clear gain", "never"]
-    assert all(f">{end}</td>" in result._repr_html_() for end in ends)
 
 
 def test_markdown_and_html_hold_what_the_text_holds(clock):

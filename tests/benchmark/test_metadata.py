@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -95,12 +94,3 @@ def test_machine_is_busy_if_cores_work_while_this_thread_waits(monkeypatch):
         assert module.is_busy(1e4) is busy
     monkeypatch.setattr(module, "_ticks", lambda: Path("/no such file").read_text())
     assert module.is_busy(1e4)  # elsewhere the average must do
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says it")
-def test_time_passes_on_all_cores():
-    before = module._ticks()
-    time.sleep(0.1)
-    idle, total = (then - now for then, now in zip(module._ticks(), before, strict=True))
-    assert 0 <= idle <= total
-    assert total > 0

@@ -64,14 +64,6 @@ def test_to_dict_and_from_dict(clock):
     assert Sweep.from_dict(json.loads(json.dumps(swept.to_dict()))) == swept
 
 
-def test_sweep_is_a_mapping(clock):
-    swept = crossing_sweep(clock)
-    assert list(swept) == [1, 16, 32]
-    assert 16 in swept
-    assert 2 not in swept
-    assert [one["b"].verdict for one in swept.values()] == [SLOWER, SLOWER, FASTER]
-
-
 def test_candidate_that_fails_at_one_size_is_left_out(clock):
     def b(n):
         return fails() if n == 2 else clock.work(2e-3)()
