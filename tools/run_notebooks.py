@@ -30,16 +30,14 @@ def run_notebooks(paths, busy=False):
         stored, now = notebook.metadata.get("outputs_of", ""), fingerprint(notebook)
         agreed = {**agreed_metadata(notebook), "outputs_of": now}
         if notebook.metadata != agreed and stored[:8] == now[:8]:
-            print(f"{path.name}: only text, tags or slides were changed. Its outputs are kept;")
-            print("to run it all the same, refresh it once more")
+            print(f"{path.name}: only text was changed, so nothing is run; refresh again to run")
         else:
             print("running", path.name, flush=True)
             run_notebook(notebook)
             noise = noise_floor(notebook)
             if noise > QUIET and not busy:
                 print(f"not stored: its largest noise floor is {noise:.1f} %, so this machine was")
-                print("busy, and readers would see these figures. Refresh it when it is quiet, or")
-                print("with --busy")
+                print("busy. Refresh it when it is quiet, or with --busy")
                 status = 1
                 continue
         store(notebook, path)
