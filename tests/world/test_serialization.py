@@ -296,6 +296,15 @@ def test_lines_keep_their_numbers_and_their_text(monkeypatch):
     assert there[1][::2] == ("helps_to_fail", "return 1 / (y - y)")
 
 
+def test_lines_are_those_of_the_file_as_it_is_now(tmp_path):
+    file, names = tmp_path / "mine.py", {"__name__": "__main__"}
+    file.write_text("def f(): return 1\n")
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    linecache.getlines(str(file))
+    file.write_text("def f(): return 1  # a remark\n")
+    assert dump_function(names["f"])[1] == {str(file): ["def f(): return 1  # a remark\n"]}
+
+
 @pytest.fixture
 def shell(monkeypatch):
     """A function that runs cells as a notebook does, and returns the notebook's names."""
