@@ -20,6 +20,7 @@ SYSTEM += ["/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts"]
 # What most notebooks import, and what starts no thread then.
 PRELOADED = "numpy torch torch._dynamo torch._inductor.compile_fx torch.export matplotlib.pyplot "
 PRELOADED += "networkx numba d2lhybrid"
+PASSED_ON = ("PATH", "LANG", "LD_LIBRARY_PATH")
 JUDGE = Path(__file__).with_name("judge.py")
 ENVIRONMENT = """PYTHONIOENCODING=utf-8:replace USER=student MPLBACKEND=Agg D2LHYBRID_TIME_LIMIT=0.2
 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
@@ -61,7 +62,7 @@ class Judge:
         names = ("HOME", "TMPDIR", "TORCHINDUCTOR_CACHE_DIR", "MPLCONFIGDIR")
         env = dict.fromkeys(names, "/tmp" if self.in_sandbox else self.place.name)
         env |= dict(one.split("=") for one in ENVIRONMENT.split()) | {"PYTHONPATH": str(ROOT)}
-        env |= {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        env |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(self.command, env=env, **pipes)
 
