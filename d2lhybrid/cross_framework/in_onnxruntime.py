@@ -2,12 +2,9 @@
 
 from functools import partial
 
-import onnx
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from onnxruntime import InferenceSession, SessionOptions
-
-FLOAT = onnx.TensorProto.FLOAT
 
 
 def model(weights):
@@ -20,8 +17,8 @@ def model(weights):
         arrays += [numpy_helper.from_array(*each) for each in zip(pair, names, strict=True)]
         nodes.append(make_node("Gemm", [last, *names], [f"gemm{i}"]))
         last = f"gemm{i}"
-    inputs = [make_tensor_value_info("x", FLOAT, ["n", len(weights[0][0])])]
-    outputs = [make_tensor_value_info(last, FLOAT, ["n", len(weights[-1][1])])]
+    inputs = [make_tensor_value_info("x", TensorProto.FLOAT, ["n", len(weights[0][0])])]
+    outputs = [make_tensor_value_info(last, TensorProto.FLOAT, ["n", len(weights[-1][1])])]
     graph = make_graph(nodes, "net", inputs, outputs, arrays)
     # Older versions of ONNX Runtime read it, too.
     return make_model(graph, opset_imports=[make_opsetid("", 18)], ir_version=9)

@@ -3,7 +3,6 @@
 And what is said of frameworks without loading any. Each framework runs in a process of its own.
 """
 
-import ast
 import os
 import shutil
 from pathlib import Path
@@ -123,24 +122,12 @@ def test_losses_are_those_of_gradient_descent_on_one_core(asked, file):
         assert 0 < asked["cores"].get(label, 1) < 1.6, label
 
 
-@pytest.mark.parametrize(
-    ("label", "number"),
-    [
-        ("JAX, jit", 1),
-        ("JAX with nn.relu, jit", 1),
-        ("NumPy, three products", 1),
-        ("our compiler, hybridize", 1),
-        ("our compiler, in a C loop", 4),
-    ],
-)
-def test_number_of_python_calls_in_one_call(asked, label, number):
-    skip_without(VARIANTS[label][0])
-    assert asked["python_calls"][label] == number
-
-
-def test_jax_relu_costs_python_calls_that_jit_removes(asked):
-    skip_without("jax")
+def test_python_calls_are_those_that_compiling_leaves(asked):
     calls = asked["python_calls"]
+    for label in ("JAX, jit", "JAX with nn.relu, jit", "NumPy, three products"):
+        assert calls.get(label, 1) == 1
+    assert (calls["our compiler, hybridize"], calls["our compiler, in a C loop"]) == (1, 4)
+    skip_without("jax")
     assert calls["JAX with nn.relu, eager"] > 2 * calls["JAX, eager"] > 2
 
 
@@ -170,24 +157,13 @@ def test_missing_frameworks_are_named_and_have_no_programs(monkeypatch, modules,
 
 def test_eager_is_the_first_variant_of_each_framework():
     first = {}
-    for label, (_, build, train) in VARIANTS.items():
+    for label in VARIANTS:
         framework, variant = label.split(", ")
-        first.setdefault((framework, "build") if build else None, variant)
-        first.setdefault((framework, "train") if train else None, variant)
-    others = {first.pop((name, "build")) for name in ("NumPy", "ONNX Runtime", "our compiler")}
-    assert others == {"three products", "session", "hybridize"}
-    assert {*first.values()} - {first.get(None)} == {"eager"}
+        first.setdefault(framework, variant)
+    for framework in ("NumPy", "ONNX Runtime", "our compiler"):
+        assert first.pop(framework) != "eager"
+    assert {*first.values()} == {"eager"}
     assert next(iter(VARIANTS)) == "PyTorch, eager"  # the baseline of `bench --frameworks`
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_file_defines_the_functions_that_the_table_names(file):
-    body = ast.parse((HERE / f"in_{file}.py").read_text(encoding="utf-8")).body
-    assigned = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
-    names = {node.id for one in assigned for node in ast.walk(one) if isinstance(node, ast.Name)}
-    names |= {node.name for node in body if isinstance(node, ast.FunctionDef)}
-    named = {name for of, *pair in VARIANTS.values() for name in pair if of == file and name}
-    assert named <= names
 
 
 def test_every_file_is_in_the_table():
@@ -205,17 +181,12 @@ def test_variants_run_as_programs_and_return_the_same():
     [
         (network_weights, [(512, 256), (256,), (256, 128), (128,), (128, 2), (2,)]),
         (lambda: network_weights((3, 4, 1)), [(3, 4), (4,), (4, 1), (1,)]),
-        (network_input, [(1, 512)]),
-        (lambda: network_input(5), [(5, 512)]),
-        (network_target, [(1, 2)]),
-        (lambda: network_target(rows=7), [(7, 2)]),
+        (lambda: [(network_input(), network_target())], [(1, 512), (1, 2)]),
+        (lambda: [(network_input(5), network_target(rows=7))], [(5, 512), (7, 2)]),
     ],
 )
 def test_weights_and_inputs_are_random_and_the_same_each_time(make, shapes):
-    def flat(made):
-        return [array for pair in made for array in pair] if isinstance(made, list) else [made]
-
-    one, other = flat(make()), flat(make())
+    one, other = ([array for pair in make() for array in pair] for _ in range(2))
     assert [array.shape for array in one] == shapes
     for array, again in zip(one, other, strict=True):
         assert array.dtype == np.float32
