@@ -90,6 +90,8 @@ def in_fork(exercise, request, streams, space, place, memory):
         try:
             while not result and time.monotonic() < late and count_processes() <= most:
                 result = receiver.poll(0.1) and received(receiver, process)
+            if not result and time.monotonic() < late:
+                result = "error", f"it started more than {PROCESSES} processes"
         finally:
             end(process)
             shutil.rmtree(home, ignore_errors=True)
@@ -97,8 +99,6 @@ def in_fork(exercise, request, streams, space, place, memory):
         text = printed.read().decode(errors="replace")
     text = text if len(text) <= PRINTED else f"{text[:1000]}\n[...]\n{text[-1000:]}"
     seconds = time.monotonic() - started
-    if not result and seconds < request["limit"]:
-        result = "error", f"it started more than {PROCESSES} processes"
     verdict, said = result or ("time", f"not done after {request['limit']:.0f} seconds")
     return {"verdict": verdict, "said": said[:PRINTED], "printed": text, "seconds": seconds}
 
