@@ -48,11 +48,12 @@ def test_links_lead_somewhere():
             assert target.startswith("https:") or (ROOT / target).exists(), f"{path}: {target}"
 
 
-def test_every_address_is_the_projects():
+def test_addresses_on_github_are_the_projects_or_a_tools():
+    known = {ADDRESS, "https://github.com/containers/bubblewrap"}
     for path in [*ROOT.glob("*.md"), *ROOT.glob("*.cff"), *NOTEBOOKS]:
         text = path.read_text(encoding="utf-8")
         found = re.findall(r"(?:github\.com|/github)/([\w.-]+/[\w.-]*\w)", text)
-        assert {f"https://github.com/{one.removesuffix('.git')}" for one in found} <= {ADDRESS}
+        assert {f"https://github.com/{one.removesuffix('.git')}" for one in found} <= known
 
 
 def test_readme_gives_the_two_commands():
@@ -73,13 +74,24 @@ def test_readme_picture_is_the_notebooks_own():
         assert f"](img/{name}.png)" in README
 
 
+def places_in_table(head):
+    """What stands in backticks in the first column of a table of CONTRIBUTING."""
+    table = CONTRIBUTING.partition(f"\n| {head} |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (`.+?`) \|", table, re.MULTILINE)
+    return re.findall(r"`([\w/.]+)`", " ".join(rows))
+
+
 def test_contributing_says_where_each_module_is_explained():
-    rows = re.findall(r"^\| (`.+?`) \|", CONTRIBUTING, re.MULTILINE)
-    places = re.findall(r"`([\w/.]+)`", " ".join(rows))
-    package = ROOT / "d2lhybrid"
+    package, places = ROOT / "d2lhybrid", places_in_table("in `d2lhybrid/`")
     assert [place for place in places if not (package / place).exists()] == []
     modules = [path.relative_to(package).as_posix() for path in package.rglob("[!_]*.py")]
     assert [module for module in modules if not module.startswith(tuple(places))] == []
+
+
+def test_contributing_explains_folders_beside_the_package():
+    places = places_in_table("folder")
+    assert places
+    assert [place for place in places if not (ROOT / place).is_dir()] == []
 
 
 def test_the_documentation_shows_commands_that_exist():
