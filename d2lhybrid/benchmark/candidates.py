@@ -1,6 +1,6 @@
-"""What is compared: a callable, a recipe for one, many calls in one, or a program. See notebook 06.
+"""What is compared: a callable, one to build, many calls in one, or a program (notebook 06).
 
-Each kind has a method `start(label, args, clock, first_calls)`, which returns its runner: a
+Each kind has a method `start(label, args, clock)`, which returns its runner: a
 `timing.Runner` in this process, or a `processes.ProgramRunner`, whose process starts at once.
 """
 
@@ -60,7 +60,7 @@ def as_candidate(label: str, candidate: Any) -> Any:
         return candidate
     if callable(candidate) or isinstance(candidate, InnerLoops):
         return Ready(candidate)
-    raise TypeError(f"{label!r} must be callable, a recipe or a program, not {candidate!r}")
+    raise TypeError(f"{label!r} must be callable, a build or a program, not {candidate!r}")
 
 
 def isolated(

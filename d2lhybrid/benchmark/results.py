@@ -239,8 +239,9 @@ class Comparison(Answers):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Comparison":
         """The comparison that `to_dict` wrote, perhaps through JSON."""
-        processes = [{k: _measurement_from(t) for k, t in one.items()} for one in data["processes"]]
-        return cls(**(_renamed(data) | {"processes": tuple(processes)}))
+        data = _renamed(data)
+        processes = [{k: _measurement_from(m) for k, m in one.items()} for one in data["processes"]]
+        return cls(**(data | {"processes": tuple(processes)}))
 
     # How it is shown ------------------------------------------------------------------------
 
@@ -365,7 +366,7 @@ def _independent(rounds):
     return rounds[0] if len(rounds) == 1 else [median(values) for values in rounds]
 
 
-# Since older files were written.
+# The fields whose names have changed since older files were written.
 RENAMED = {"took": "duration", "built_in": "build_state", "launches": "processes"}
 
 
@@ -374,6 +375,5 @@ def _renamed(data):
 
 
 def _measurement_from(data):
-    return Measurement(
-        **{k: tuple(v) if isinstance(v, list) else v for k, v in _renamed(data).items()}
-    )
+    fields = _renamed(data).items()
+    return Measurement(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields})

@@ -137,7 +137,7 @@ def sweep(
     An interrupt ends the sweep, and what was measured is returned.
 
     Args:
-        candidates, progress, options: As for `compare`. A recipe is built once more for each size,
+        candidates, progress, options: As for `compare`. A `build` is built once more for each size,
             and a program starts once more, unless `start_workers` has started it.
         make_args: Returns the argument for a size, or a tuple of arguments.
         sizes: Numbers above 0.

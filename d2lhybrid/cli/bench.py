@@ -74,6 +74,6 @@ def run(options):
 def without_limits(comparison):
     """The comparison without the limits, which are no ways to choose, and a line about each."""
     limits = [label for label in comparison if "limit: " in label]
-    lines = [f"{label}: {seconds(comparison[label].median)} a call" for label in limits]
+    lines = [f"{label}: {seconds(comparison[label].median)} per call" for label in limits]
     ways = [label for label in comparison if label not in limits]
     return (comparison.select(ways) if len(ways) > 1 else comparison), lines

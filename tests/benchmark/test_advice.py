@@ -1,7 +1,7 @@
 """The sentence at the end: what a comparison means for a person who has to choose."""
 
 import pytest
-from benchmark_helpers import launched, steady
+from benchmark_helpers import several_processes, steady
 
 from d2lhybrid.benchmark.advice import advice
 from d2lhybrid.benchmark.timing import Measurement
@@ -21,17 +21,17 @@ def noisy(i):
 
 
 def of(calls=None, complete=True, **speedups):
-    """A Comparison with a: the speed-ups of each other candidate, one for each launch."""
+    """A Comparison with a: the speed-ups of each other candidate, one for each process."""
     processes = [
         {"a": steady(1.0)} | {k: steady(1 / s) for k, s in zip(speedups, row, strict=True)}
         for row in zip(*speedups.values(), strict=True)
     ]
-    return launched(processes, calls, complete)
+    return several_processes(processes, calls, complete)
 
 
-def with_prices(prices, calls=None):
+def with_build_costs(costs, calls=None):
     """A call of b saves one second of two; that is paid after as many calls as it cost seconds."""
-    return launched([{"a": steady(2.0), "b": steady(1.0, build=p)} for p in prices], calls)
+    return several_processes([{"a": steady(2.0), "b": steady(1.0, build=c)} for c in costs], calls)
 
 
 @pytest.mark.parametrize(
@@ -50,28 +50,28 @@ def with_prices(prices, calls=None):
         (of(b=SLOWER, c=EQUAL, d=NOT_FASTER), "Stay with a: nothing else is faster."),
         (of(b=SLOWER, calls=7), "Stay with a for 7 calls: nothing else is faster."),
         (
-            with_prices([20.5, 50.0, 80.0, 10.0, 30.0, 40.0, 60.0, 70.0, 90.0]),
+            with_build_costs([20.5, 50.0, 80.0, 10.0, 30.0, 40.0, 60.0, 70.0, 90.0]),
             f"{TAKE} (2.00 to 2.00), and building it pays after about 50 calls (21 to 80).",
         ),
         (
-            with_prices([1.0]),  # one launch gives no interval of the break-even
+            with_build_costs([1.0]),  # one process gives no interval of the break-even
             f"{TAKE} (2.00 to 2.00), and building it pays after about 1 call.",
         ),
-        (with_prices([0.0009] * 9), f"{TAKE} (2.00 to 2.00)."),  # too cheap to be worth a word
+        (with_build_costs([0.0009] * 9), f"{TAKE} (2.00 to 2.00)."),  # too cheap to be worth a word
         (
-            with_prices([50.0] * 9, calls=200),
+            with_build_costs([50.0] * 9, calls=200),
             "Take b for 200 calls: with building, that is 1.60 times as fast as with a "
             "(1.60 to 1.60).",
         ),
-        (with_prices([50.0] * 9, calls=1), "Stay with a for 1 call: nothing else is faster."),
+        (with_build_costs([50.0] * 9, calls=1), "Stay with a for 1 call: nothing else is faster."),
     ],
 )
 def test_advice_is_one_sentence(comparison, sentence):
     assert advice(comparison) == sentence
 
 
-NOISY = launched([{"a": noisy(i), "b": steady(1 / s)} for i, s in enumerate(FASTER)])
-SCATTERED = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
+NOISY = several_processes([{"a": noisy(i), "b": steady(1 / s)} for i, s in enumerate(FASTER)])
+SPREAD = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,12 @@ SCATTERED = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
             of(b=UNCLEAR[:2], complete=False),
             "b is faster than a: it was interrupted, so let it run to its end",
         ),
-        (with_prices([50.0, 60.0]), "b is faster than a: give it more processes (--processes 8)"),
         (
-            with_prices(SCATTERED, calls=50),
+            with_build_costs([50.0, 60.0]),
+            "b is faster than a: give it more processes (--processes 8)",
+        ),
+        (
+            with_build_costs(SPREAD, calls=50),
             "b (0.91 to 1.11) is faster than a for 50 calls: "
             "give it more processes (--processes 36)",
         ),

@@ -29,9 +29,9 @@ SPEEDS = [
 
 
 @pytest.mark.parametrize(("other", "verdict", "speedup"), SPEEDS)
-@pytest.mark.parametrize("scatter", [0.0, 0.02])
-def test_verdict_and_speedup(clock, other, verdict, speedup, scatter):
-    clock.slow = restless(scatter) if scatter else clock.slow
+@pytest.mark.parametrize("spread", [0.0, 0.02])
+def test_verdict_and_speedup(clock, other, verdict, speedup, spread):
+    clock.slow = restless(spread) if spread else clock.slow
     result = compare({"a": clock.work(30e-6), "b": clock.work(other)}, clock=clock)
     r = result["b"]
     assert r.verdict == verdict
@@ -70,19 +70,19 @@ def test_noise_floor_is_the_difference_of_the_baselines_blocks():
         assert result["b"].verdict == verdict
 
 
-# building, first calls, a later call, price, calls until it pays (the baseline takes 1 ms)
-PRICES = [
+# building, first calls, a later call, build cost, break-even (the baseline takes 1 ms)
+BUILD_COSTS = [
     (2.0, [1.0, 0.1], 0.5e-3, 3.099, 6198),
     (0.0, [0.5e-3], 0.5e-3, 0.0, 0),
-    (0.0, [0.1e-3], 0.5e-3, 0.0, 0),  # a price below nothing would be no price
+    (0.0, [0.1e-3], 0.5e-3, 0.0, 0),  # a cost below nothing would be no cost
     (0.0, [1.0005e-3], 0.5e-3, 0.5005e-3, 2),
     (2.0, [1.0], 2e-3, 2.998, None),  # slower: it never pays
     (2.0, [1.0], 1e-3, 2.999, None),  # inconclusive: who knows
 ]
 
 
-@pytest.mark.parametrize(("building", "first_calls", "then", "cost", "break_even"), PRICES)
-def test_price_and_break_even(clock, building, first_calls, then, cost, break_even):
+@pytest.mark.parametrize(("building", "first_calls", "then", "cost", "break_even"), BUILD_COSTS)
+def test_build_cost_and_break_even(clock, building, first_calls, then, cost, break_even):
     candidate = built(clock, building, *first_calls, then=then)
     result = compare({"a": clock.work(1e-3), "b": candidate}, clock=clock)
     assert result["b"].build_cost == pytest.approx(cost, abs=1e-6)
@@ -150,7 +150,7 @@ BAD = [
     (lambda c: compare({"a": fails}), ValueError, "at least two candidates"),
     (lambda c: compare({"a": fails, "b": 3}), TypeError, "'b' must be callable"),
     (lambda c: compare(two(c), baseline="x"), ValueError, "baseline 'x' is not one of"),
-    (lambda c: compare(two(c, x=build(lambda: 3)), clock=c), TypeError, "'x' built 3, which"),
+    (lambda c: compare(two(c, x=build(lambda: 3)), clock=c), TypeError, "'x' returned 3, which"),
     (lambda c: compare(two(c, x=fails), clock=c), CandidateError, "'x' raised ZeroDivisionError"),
     (lambda c: compare(two(c, x=build(fails)), clock=c), CandidateError, "'x' raised ZeroDiv"),
     (lambda c: compare(two(c, x=lambda: 1.0), clock=c), ValueError, "too little time .* of 'x'"),
@@ -259,26 +259,48 @@ def test_on_error_leaves_out_what_fails(clock):
 
 
 def test_to_dict_and_from_dict(clock):
-    result = example(clock, scatter=0.05)
+    result = example(clock, spread=0.05)
     data = json.loads(json.dumps(result.to_dict()))
     assert Comparison.from_dict(data) == result
-    data["took"] = data.pop("duration")  # as older files have it
-    for timing in data["processes"][0].values():
-        timing["build_state"] = timing.pop("build_state")
-    assert Comparison.from_dict(data) == result
+
+
+OLD_TIMES = {"block_a": [0.5, 0.5], "block_b": [0.5, 0.5], "calls": 1, "warmup": [0.75]}
+OLD_REST = {"inner_calls": 1, "single": [], "memory": None}
+OLD_FILE = {  # as version 1.0.0 wrote it
+    "baseline": "a",
+    "launches": [
+        {
+            "a": OLD_TIMES | {"build": None, "built_in": ""} | OLD_REST,
+            "b": OLD_TIMES | {"build": 2.0, "built_in": "cold process"} | OLD_REST,
+        }
+    ],
+    "min_effect": 0.01,
+    "took": 2.0,
+    "complete": True,
+    "machine": {"date": "2026-11-26T21:08:19+00:00", "notes": []},
+    "calls": None,
+}
+
+
+def test_from_dict_reads_older_files():
+    comparison = Comparison.from_dict(json.loads(json.dumps(OLD_FILE)))
+    assert (comparison.duration, comparison.rounds) == (2.0, 2)
+    b = comparison["b"]
+    assert (b.build_state, b.build_cost, b.median) == ("cold process", 2.25, 0.5)
+    assert Comparison.from_dict(comparison.to_dict()) == comparison
 
 
 def test_text_has_a_table_of_speeds_and_one_of_build_costs(clock):
-    speeds, prices, notes = (part.splitlines() for part in str(example(clock)).split("\n\n"))
+    speeds, costs, notes = (part.splitlines() for part in str(example(clock)).split("\n\n"))
     _, eager, same, compiled = speeds
-    assert same.endswith("1.000    1.000 to 1.000     equivalent")
+    assert same.split()[3:] == ["1.000", "1.000", "to", "1.000", "equivalent"]
     assert eager.split() == ["eager", "30.00", "µs", "baseline"]
     assert compiled.split()[4:6] == ["1.500", "to"]
-    assert prices[0].split() == ["built", "build", "cost", "break-even"]
-    assert re.fullmatch(r"compiled  in a (cold|warm) process +2\.100 s +\d+ calls", prices[1])
+    assert costs[0].split() == ["built", "build", "cost", "break-even"]
+    assert re.fullmatch(r"compiled  in a (cold|warm) process +2\.100 s +\d+ calls", costs[1])
     for note, start in zip(notes, ["noise floor 0.0%, ", "measured on: ", "with: "], strict=True):
         assert note.startswith(start)
-    assert max(map(len, [*speeds, *prices])) <= 88
+    assert max(map(len, [*speeds, *costs])) <= 88
 
 
 def test_markdown_and_html_hold_what_the_text_holds(clock):

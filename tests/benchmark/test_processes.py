@@ -17,7 +17,7 @@ ADDS = "def adds(x, y=1):\n    return lambda: x + y\n"
 
 
 @pytest.fixture(autouse=True)
-def start_workers(monkeypatch):
+def started(monkeypatch):
     """The processes that a test starts; none of them may be left when it ends."""
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # else Python itself would flush
     processes_of_test = noted_starts(monkeypatch)
@@ -119,7 +119,7 @@ def test_result_that_cannot_be_sent_is_an_error_only_when_it_is_asked_for(start)
 def test_arguments_and_results_of_every_kind(start):
     args = 3, "ä", (1, [2.5, None]), {"k": numpy.float32([1])}
     assert repr(run(start("def same(*args):\n    return lambda: args", *args))) == repr(args)
-    large = numpy.random.default_rng(1).random(2**17)  # more than a pipe holds
+    large = numpy.random.default_rng(1).random(2**17)  # more than a socket holds
     assert (run(start(ADDS, large, 0)) == large).all()
 
 
@@ -245,7 +245,7 @@ FAILS = [
         3,
     ),
     ("import sys\ndef a():\n    sys.exit(3)", "raised SystemExit: 3 .*line 3)", 3),
-    ("def a():\n    return 3", "raised TypeError: .* built 3, which is not callable", 0),
+    ("def a():\n    return 3", "raised TypeError: .* returned 3, which is not callable", 0),
     ("def a(): pass\ndel a", "raised AttributeError: .*'a'", 0),  # no such function any more
     ("def a(): pass\nreturn", "raised SyntaxError: 'return' outside .* (<program>, line 2)", 2),
     (

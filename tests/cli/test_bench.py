@@ -83,7 +83,7 @@ def test_bench_compares_all_frameworks_if_asked_to(measured, monkeypatch, capsys
     assert capsys.readouterr().out.startswith(str(shown))
 
 
-def test_bench_launches_frameworks_several_times_if_asked_to(measured, monkeypatch):
+def test_bench_starts_frameworks_several_times_if_asked_to(measured, monkeypatch):
     asked = []
 
     def compare(batches, processes):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmark_helpers import launched, steady
+from benchmark_helpers import several_processes, steady
 from process_helpers import default_sigint, soon
 
 from d2lhybrid import Comparison, mismatch
@@ -198,14 +198,14 @@ def blocks_of(calls, seconds, **more):
     return steady(seconds, rounds=50, **{"calls": calls} | more)
 
 
-def test_single_calls_come_from_each_launch_that_timed_them():
+def test_single_calls_come_from_each_process_that_timed_them():
     single = tuple(i * 1e-3 for i in range(1, 101))
     processes = [
         {"a": blocks_of(1, 2e-3), "b": blocks_of(1, 3e-3, inner_calls=2), "c": blocks_of(1, 1e-3)},
         {"a": blocks_of(2, 9e-3), "b": blocks_of(2, 9e-3), "c": blocks_of(2, 9e-3, single=single)},
     ]
     processes[0]["a"] = replace(processes[0]["a"], memory=50_000_000)
-    _, *rows = single_calls(launched(processes)).splitlines()
+    _, *rows = single_calls(several_processes(processes)).splitlines()
     assert [row.split() for row in rows] == [
         ["a", "2.000", "ms", "2.000", "ms", "50", "MB"],
         ["b"],  # its blocks are means of several calls
@@ -216,7 +216,7 @@ def test_single_calls_come_from_each_launch_that_timed_them():
 def test_percentile_needs_five_slower_calls():
     for count, cells in ((100, 2), (99, 1), (500, 3)):
         timing = blocks_of(2, 1.0, single=(1.0,) * count)
-        _, row, _ = single_calls(launched([{"a": timing, "b": timing}])).splitlines()
+        _, row, _ = single_calls(several_processes([{"a": timing, "b": timing}])).splitlines()
         assert len(row.split()) == 1 + 2 * cells
 
 
@@ -306,7 +306,7 @@ def test_failed_candidate_is_left_out_and_the_others_go_on(exit_status, capsys):
     assert list(read_comparison()) == ["slow", "quick"]
 
 
-FAILS_IN_LAUNCH_3 = """
+FAILS_IN_PROCESS_3 = """
 import os
 count = 1 + (os.path.getsize("starts") if os.path.exists("starts") else 0)
 
@@ -322,7 +322,7 @@ def b():
 
 
 def test_what_was_measured_before_a_failure_is_not_lost(exit_status, capsys):
-    assert exit_status(FAILS_IN_LAUNCH_3, *QUICK, "--json", "r.json") == 3
+    assert exit_status(FAILS_IN_PROCESS_3, *QUICK, "--json", "r.json") == 3
     assert "left out: candidate 'b' ended with exit code 1" in capsys.readouterr().out
     assert len(read_comparison().processes) == 2
 
@@ -339,7 +339,7 @@ def test_what_was_measured_before_a_failure_is_not_lost(exit_status, capsys):
 )
 def test_interrupt_is_told_from_failure(complete, failed, wanted, exit_status, monkeypatch):
     """Exit status 130 is for Ctrl-C, even if a candidate had been left out by then."""
-    answer = launched([{"a": steady(1.0), "b": steady(1.0)}] * 9, complete=complete)
+    answer = several_processes([{"a": steady(1.0), "b": steady(1.0)}] * 9, complete=complete)
     assert was_interrupted(answer, failed) is wanted
     swept = Sweep({1: replace(answer, complete=True), 2: answer}, complete=complete)
     assert was_interrupted(swept, failed) is wanted
@@ -354,7 +354,7 @@ def test_interrupt_is_told_from_failure(complete, failed, wanted, exit_status, m
 
 
 def test_interrupt_between_two_sizes_is_one():
-    answer = launched([{"a": steady(1.0), "b": steady(1.0)}] * 9)
+    answer = several_processes([{"a": steady(1.0), "b": steady(1.0)}] * 9)
     assert was_interrupted(Sweep({1: answer}, complete=False), {"c"})
 
 
@@ -415,12 +415,12 @@ def test_closed_pipe_ends_it_without_a_traceback(mine):
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal as POSIX has it")
 def test_ctrl_c_ends_it_with_an_answer_and_leaves_nothing(mine):
-    mine(f"import os\nopen('start_workers', 'a').write(f'{{os.getpid()}}\\n')\n{TWO}")
+    mine(f"import os\nopen('started', 'a').write(f'{{os.getpid()}}\\n')\n{TWO}")
     controller, terminal = os.openpty()
     with command("mine.py", *QUICK, stderr=terminal) as process:
         os.close(terminal)
         shown = ""
-        while not re.search(r"launch 3 of 6, about \d+ s left: starting", shown):
+        while not re.search(r"process 3 of 6, about \d+ s left: starting", shown):
             shown += os.read(controller, 4096).decode()
         process.send_signal(signal.SIGINT)
         out = process.stdout.read()
