@@ -157,7 +157,7 @@ class Comparison(Answers):
         """
         labels = list(dict.fromkeys(labels))
         if len(labels) < 2:
-            raise ValueError(f"among needs at least two labels, got {labels}")
+            raise ValueError(f"select needs at least two labels, got {labels}")
         processes = tuple({label: timings[label] for label in labels} for timings in self.processes)
         return replace(self, baseline=labels[0], processes=processes)
 
@@ -323,15 +323,8 @@ class Comparison(Answers):
 
     def _remarks(self):
         """What must be known of the machine and of single candidates."""
-        for r in self._built():
-            first = self.timings[r.label]
-            if "cold cache" in first.build_state and first.build_state != r.build_state:
-                cost = seconds(first.build_cost)
-                yield f"the first {r.label} on this machine had the build cost {cost}"
         if limit := self.machine.get("time_limit"):
             yield f"{TIME_LIMIT}={limit} limits the seconds of measuring"
-        if self.machine.get("is_busy"):
-            yield f"the machine was busy when this began: load {self.machine['load'][0]:.1f}"
         worst = min(self.values(), key=lambda r: r.independent_rounds)
         if len(self.processes) == 1 and worst.independent_rounds < self.rounds:
             rounds = f"for {worst.label} the {self.rounds} rounds are worth"

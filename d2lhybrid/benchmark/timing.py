@@ -102,14 +102,13 @@ class Plan(NamedTuple):
 class CandidateError(RuntimeError):
     """The candidate `label` failed.
 
-    `__cause__` is the error that it raised in this process. Of a program `filename` and `line` are
-    the place in its source; the line is 0 where it is not known.
+    `__cause__` is the error that it raised in this process.
     """
 
-    def __init__(self, label: str, error: Exception | str, filename: str = "", line: int = 0):
+    def __init__(self, label: str, error: Exception | str):
         what = f"raised {format_exception_only(error)}" if isinstance(error, Exception) else error
         super().__init__(f"candidate {label!r} {what}")
-        self.label, self.filename, self.line = label, filename, line
+        self.label = label
 
 
 @contextmanager
@@ -141,9 +140,6 @@ class Runner:
     def __init__(self, label, function, args, clock, build=None, keep=lambda result: result):
         self.label, self.function, self.args, self.clock = label, function, args, clock
         self.build, self.build_state, self._build, self._keep = None, "", build, keep
-
-    def load(self) -> None:
-        """Here is nothing to wait for."""
 
     def warm_up(self, first_calls: int = 0) -> None:
         """Build the candidate, if that is asked for, and make its first calls.

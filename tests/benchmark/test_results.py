@@ -131,9 +131,7 @@ def three():
     )
 
 
-@pytest.mark.parametrize(
-    ("labels", "label"), [("ca", "a"), ("ac", "c"), ("cb", "b"), ("bca", "a"), ("cab", "b")]
-)
+@pytest.mark.parametrize(("labels", "label"), [("ca", "a"), ("cb", "b"), ("bca", "a")])
 def test_select_takes_any_baseline(three, labels, label):
     base, own = three.timings[labels[0]], three.timings[label]
     rounds = zip(base.block_a, base.block_b, own.block_a, own.block_b, strict=True)
@@ -154,8 +152,7 @@ def test_select_of_fewer_narrows_the_interval(labels, error, low, high):
 
 def test_select_has_the_noise_floor_of_its_baseline(three):
     assert three.select("ba").noise_floor == 0
-    for labels in ("cb", "ac"):
-        assert three.select(labels).noise_floor == pytest.approx(1.01**6 - 1)
+    assert three.select("cb").noise_floor == pytest.approx(1.01**6 - 1)
 
 
 def test_select_changes_nothing_else():

@@ -67,7 +67,7 @@ def test_each_trial_starts_each_program(notes):
     assert b.total.verdict == "slower"
     assert b.build_state == "cold process"
     assert said[0] == "process 1 of 6: starting a"  # nobody can say how long it takes
-    assert any(re.fullmatch(r"process 6 of 6, about \d+ s left: warming up a", s) for s in said)
+    assert any(re.fullmatch(r"process 6 of 6: warming up a", s) for s in said)
     assert said[-1] == ""
 
 
@@ -84,8 +84,6 @@ def test_programs_that_fail_are_left_out_and_not_started_again(notes):
     two = {label: candidates[label] for label in "ab"}
     with pytest.raises(CandidateError, match="candidate 'b' raised ZeroDivisionError"):
         compare(two, baseline="b", processes=6, on_error=left_out.append, **QUICK)
-    with pytest.raises(ValueError, match="nothing is left to compare with 'a'"):
-        compare(two, processes=6, on_error=left_out.append, **QUICK)
     assert all_have_ended(noted())
 
 
