@@ -25,10 +25,11 @@ version. What was decided, and why:
 6. *One look, at the end.* The rounds fill the whole time limit. To stop as soon as it looks clear
    would err more often: each look is another chance to see something by accident.
 7. *Four verdicts.* "Equivalent" is an answer of its own, and "inconclusive" is none.
-8. *All intervals hold together*, 95 times in 100 (Bonferroni), so a candidate more costs width.
+8. *All intervals hold at once* in 95 of 100 comparisons (Bonferroni's inequality), so each further
+   candidate makes them wider.
 9. *Several processes.* A process may be fast or slow as a whole, by where its memory lies. So each
-   candidate can have several. One process of each makes a trial, and gives one value. How many is
-   said beforehand, for the reason of 6.
+   candidate can have several. One process of each makes a trial, and gives one value. Their
+   number is fixed beforehand, for the reason given in 6.
 10. *Building is timed apart*, with the first calls: what compiling costs, and when it pays.
 11. *Results are compared first.* A wrong candidate may be fast (agreement.py).
 
@@ -78,8 +79,8 @@ def compare(
 
         compare({"eager": net, "compiled": build(lambda: torch.compile(net))}, x)
 
-    The intervals of all candidates hold together, 95 times in 100. An interrupt (Ctrl-C, the stop
-    button) ends the measuring, and what was measured is returned.
+    In 95 of 100 comparisons all intervals hold at once. An interrupt (Ctrl-C, the stop button) ends
+    the measuring, and what was measured is returned.
 
     Args:
         candidates: Maps labels to callables, to a `build` for one, whose building is then part
@@ -165,8 +166,9 @@ def compare(
 
 
 def checked(candidates, baseline, processes, calls):
-    """The candidates, each with its method `start`. TypeError or ValueError where they, or what
-    is asked of them, cannot be compared.
+    """The candidates, each with its method `start`.
+
+    Raises TypeError or ValueError if they cannot be compared as asked.
     """
     if len(candidates) < 2:
         raise ValueError(f"compare needs at least two candidates, got {list(candidates)}")
@@ -184,7 +186,7 @@ def checked(candidates, baseline, processes, calls):
 
 
 class Trial:
-    """One start of all candidates: warmed up, and measured in rounds.
+    """One process of each candidate: warmed up, and measured in rounds.
 
     `runners` maps labels to runners that are loaded, `rounds` holds what was measured, in
     `duration` seconds. `show` gets texts that say how far it is, `failed` the error of a candidate
@@ -269,10 +271,10 @@ def show_after(show: Callable[[str], None], prefix: str, text: str) -> None:
 
 
 def progress_line(progress: Callable[[str], None] | None) -> Callable[[str], None]:
-    """A function that shows a text on stderr in place of the previous one; '' erases it.
+    """Returns a function that shows a text on stderr in place of the previous one; '' erases it.
 
-    It shows something only in a terminal, so that nothing of it is ever stored in a notebook. A
-    `progress` that is given is used as it is: it gets each text, and '' at the end.
+    It shows text only in a terminal, so that none is ever stored in a notebook. If `progress` is
+    given, it is returned as it is: it gets each text, and '' at the end.
     """
     stream, width = sys.stderr, 0
     if progress or not (stream and stream.isatty()):  # None if it was closed

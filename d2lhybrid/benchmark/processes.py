@@ -31,7 +31,7 @@ from .metadata import describe_machine, peak_memory
 from .timing import CandidateError, Runner, device_clock
 
 # Seconds of calls that are not timed, after others have run and filled caches and branch predictors
-# with theirs. The third call of the course's network still takes 6 % too long, the tenth 1 %.
+# with theirs. The third call of the course's network still takes 6% too long, the tenth 1%.
 WAKING = 0.3e-3
 # The same with several threads, which fell asleep in the pause. With 0.3 ms a network seemed up to
 # twice as slow on a busy machine as in a loop; with 3 ms as slow.
@@ -85,8 +85,9 @@ class ProgramRunner:
         self.loading = self.worker.request("load", label, program)
 
     def start(self, label: str, args: tuple, clock: Any = None) -> "ProgramRunner":
-        """Use this label, and build the candidate with these arguments next. TypeError for
-        arguments that cannot be sent. The clock is the one of the process.
+        """Use this label, and build the candidate with these arguments next.
+
+        TypeError for arguments that cannot be sent. `clock` is not used: the process has its own.
         """
         self.label = label
         self.set_args(args)

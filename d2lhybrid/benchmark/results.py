@@ -60,19 +60,19 @@ class Speedup:
 
 @dataclass(frozen=True)
 class Total(Speedup):
-    """Of building and a number of calls together, in a new process."""
+    """The speed-up of building and a number of calls together, in a new process."""
 
     time: float  # seconds, the median of the processes
 
 
 @dataclass(frozen=True)
 class Result(Speedup):
-    """What follows for one candidate; times in seconds."""
+    """What the measurements of one candidate say; times in seconds."""
 
     label: str
     median: float  # one call
-    independent_rounds: int  # so many (or processes) say as much as those that were measured
-    # Half the 95% CI of one process's log speed-up, the median over processes; 0.01 is 1 %.
+    independent_rounds: int  # how many independent ones say as much as those measured
+    # Half the 95% CI of one process's log speed-up, the median over processes; 0.01 is 1%.
     spread_within: float | None
     spread_between: float | None  # two standard deviations of the processes' log speed-ups
     build_cost: float | None  # building, and what the first calls cost more than a later one
@@ -124,7 +124,7 @@ class Comparison(Answers):
 
     @cached_property
     def noise_floor(self) -> float:
-        """How far the baseline may seem to differ from itself: 0.01 for one per cent."""
+        """How far the baseline may seem to differ from itself: 0.01 for 1%."""
         bases = self._of(self.baseline)
         pairs = [zip(base.block_a, base.block_b, strict=True) for base in bases]
         low, _, high = interval(_independent([[log(a / b) for a, b in each] for each in pairs]))

@@ -104,7 +104,7 @@ def effective_sample_size(values: Sequence[float]) -> int:
 
 
 def _excess(values):
-    """By what factor the variance of sums of neighbours exceeds that of independent values."""
+    """By what factor the variance of sums of neighbors exceeds that of independent values."""
     n, mean = len(values), fmean(values)
     variance = fmean([(value - mean) ** 2 for value in values])
     sums = [0.0]
@@ -130,7 +130,7 @@ def least_processes(others: int, alpha: float = ALPHA) -> int:
 
 
 def judge(low: float, high: float, min_effect: float, noise_floor: float) -> str:
-    """A verdict from the interval of a log speed-up, and two shares: 0.01 is 1 %.
+    """A verdict from the interval of a log speed-up, and two shares: 0.01 is 1%.
 
     A candidate is faster, or slower, if its whole interval lies beyond the noise floor, and the
     smallest effect worth a word on top of it. If the interval lies within the smallest effect, the

@@ -135,7 +135,7 @@ class Runner:
     single, memory = (), None  # a program's process is asked for them
     machine = None  # of a program's process: what `describe_machine` says there
     worker = loading = None  # a program's process, and the request that loads it
-    waking = 0.0  # seconds until calls are as fast as ever again after a pause; here is none
+    waking = 0.0  # seconds until calls are as fast as before a pause: there is no pause here
 
     def __init__(self, label, function, args, clock, build=None, keep=lambda result: result):
         self.label, self.function, self.args, self.clock = label, function, args, clock

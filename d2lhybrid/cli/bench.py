@@ -57,7 +57,7 @@ def run(options):
 
 
 def without_limits(comparison):
-    """The comparison without the limits, which are no ways to choose, and a line about each."""
+    """The comparison without the limits, which nobody can choose, and a line about each limit."""
     limits = [label for label in comparison if "limit: " in label]
     lines = [f"{label}: {seconds(comparison[label].median)} per call" for label in limits]
     ways = [label for label in comparison if label not in limits]

@@ -114,7 +114,7 @@ def builders(path: Path, parameters: int = 0) -> list[str]:
     fewer than two, or the file is no Python program.
     """
     try:
-        tree = ast.parse(path.read_bytes(), str(path))
+        tree = ast.parse(path.read_text("utf-8-sig"), str(path))
     except (OSError, SyntaxError, ValueError) as error:  # the last of null bytes
         raise UnusableFile(f"{path} is no Python file in UTF-8: {error}") from error
     # The last definition of a name counts.

@@ -35,7 +35,6 @@ def test_devices_of_the_arguments_are_listed():
     there = SimpleNamespace(device="mps:0")
     assert describe_machine(3, there, there)["device"] == "mps:0"
     assert describe_machine(3)["device"] == "cpu"
-    assert "mps:0" in format_metadata(describe_machine(there))[0]
 
 
 GROUPS = [
@@ -44,7 +43,6 @@ GROUPS = [
     ("0::/\n", {"cpu.max": "max 100000"}, []),
     ("0::/\n", {"cpu.max": "150000 100000"}, [1.5]),
     ("0::/a/b\n", {"a/b/cpu.max": "400000 100000", "a/cpu.max": "200000 100000"}, [2, 4]),
-    ("0::/a\n", {"a/cpu.max": "not a number"}, []),
 ]
 
 

@@ -94,6 +94,9 @@ def test_program_runner_has_what_a_runner_has(start):
     assert 0 < runner.fastest <= min(runner.warmup)
     assert runner.build > 0
     assert set(runner.machine["versions"]) >= {"Python", "numpy"}
+    runner.set_args((numpy.zeros(1), 5))
+    runner.warm_up(share_cores=False)
+    assert runner.results[-1].tolist() == [5]
 
 
 def test_result_that_cannot_be_sent_is_an_error_only_when_it_is_asked_for(start):

@@ -81,7 +81,6 @@ CANDIDATES = {
     TWO: [],
     "\ufeff" + TWO: [],
     f"{TWO}def layer(size): ...\n": [],
-    f"{TWO}def layer(**options): ...\n": [],
     f"{TWO}def layer(*, size=3): ...\n": [],
     f"{TWO}class Net:\n    def forward(): ...\n": [],
     f"{TWO}import functools\n@functools.cache\ndef größe(): ...\n": ["größe"],
@@ -264,7 +263,6 @@ def test_failed_candidate_is_left_out_and_the_others_go_on(exit_status, capsys):
     "options",
     [
         ["--processes", "5"],  # give no interval
-        ["--processes", "many"],
         ["--json", "none/a.json"],
     ],
 )
