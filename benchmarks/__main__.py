@@ -29,7 +29,7 @@ above 1 %, and "equivalent" below. At 1 %, the smallest effect, only "slower" is
 import argparse
 from functools import partial
 
-from d2lhybrid.cli.options import positive_int
+from d2lhybrid.cli.compare import positive_int
 from d2lhybrid.tables import text_table
 
 from . import selftest, simulation

@@ -27,7 +27,7 @@ from time import perf_counter
 import torch
 from torch import nn
 
-from d2lhybrid import compare, get_net
+from d2lhybrid import build, compare, get_net
 from d2lhybrid.benchmark.statistics import interval
 from d2lhybrid.benchmark.timing import CandidateError
 from d2lhybrid.tables import seconds
@@ -132,8 +132,8 @@ def measure(net, x, is_dry, left_out):
         run = compiled(**{"triton.cudagraphs": True, "triton.cudagraph_or_error": True})
         return lambda x: run(x).clone()  # a call overwrites what the last one returned
 
-    def kept(label, build):
-        return build(lambda: built.setdefault(label, build()))
+    def kept(label, make):
+        return build(lambda: built.setdefault(label, make()))
 
     candidates = {"eager": net, "torch.compile": kept("torch.compile", compiled)}
     candidates["with CUDA graphs"] = kept("with CUDA graphs", with_graphs)
@@ -143,7 +143,7 @@ def measure(net, x, is_dry, left_out):
     queued = queued_times({label: built[label] for label in answer}, x, event)
     print(answer)
     for label, (low, middle, high) in queued.items():
-        print(f"{label}, queued: {seconds(middle)} a call ({seconds(low)} to {seconds(high)})")
+        print(f"{label}, queued: {seconds(middle)} per call ({seconds(low)} to {seconds(high)})")
     return {"machine": answer.machine, "compared": ways(answer), "queued": queued}
 
 

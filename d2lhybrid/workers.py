@@ -104,13 +104,9 @@ class Worker:
         """Send no more requests: the process's sign to end properly."""
         self.connection.close()
 
-    def printed_size(self) -> int:
-        """How many bytes the process has printed so far, to stdout and stderr together."""
-        return os.fstat(self._printed.fileno()).st_size
-
     def stderr_tail(self, size: int = 2**13) -> str:
         """The last `size` bytes that the process printed. Kill it first, or it may print more."""
-        self._printed.seek(max(0, self.printed_size() - size))
+        self._printed.seek(max(0, self._printed.seek(0, os.SEEK_END) - size))
         return self._printed.read().decode("utf-8", "replace")
 
     def has_exited(self) -> bool:
@@ -181,10 +177,7 @@ def wait_for_exit(workers: list[Worker], seconds: float) -> bool:
 
 def format_exception_only(error: BaseException) -> str:
     """An error's type and message, such as "ValueError: no"."""
-    try:
-        return f"{type(error).__name__}: {error}".removesuffix(": ")
-    except Exception:  # its own __str__ fails; Python's tracebacks say so too
-        return f"{type(error).__name__}: <exception str() failed>"
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 # In the worker's process --------------------------------------------------------------------
@@ -313,10 +306,9 @@ def reduce_to_numpy(value: Any) -> tuple | None:
         array = array.astype("float16")  # `to_numpy` widens it, and NumPy has it
     elif array.dtype.isbuiltin == 2:  # a format that some package has added to NumPy
         array = array.astype("float32")
-    if array.dtype.hasobject:
+    if array.dtype.hasobject or array.dtype.names:
         return None
-    dtype = array.dtype.descr if array.dtype.names else array.dtype.str
-    return numpy.ndarray, (array.shape, dtype, bytearray(array.tobytes()))
+    return numpy.ndarray, (array.shape, array.dtype.str, bytearray(array.tobytes()))
 
 
 class _Pickler(pickle.Pickler):

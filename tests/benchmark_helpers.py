@@ -27,14 +27,14 @@ class Clock:
         return run
 
 
-def restless(scatter):
+def restless(spread):
     """A machine whose every call takes longer or shorter by chance."""
     chance = random.Random(1)
-    return lambda now: chance.lognormvariate(0, scatter)
+    return lambda now: chance.lognormvariate(0, spread)
 
 
 def built(clock, building, *first_calls, then):
-    """A recipe: so many seconds to build, then the first calls, then every other call."""
+    """A build: so many seconds to build, then the first calls, then every other call."""
 
     def make():
         clock.now += building
@@ -52,8 +52,8 @@ def fails():
     raise ZeroDivisionError("by zero")
 
 
-def example(clock, speed=1.0, scatter=0.0, **options):
-    clock.slow = restless(scatter) if scatter else clock.slow
+def example(clock, speed=1.0, spread=0.0, **options):
+    clock.slow = restless(spread) if spread else clock.slow
     candidates = {"eager": clock.work(30e-6 * speed), "same": clock.work(30e-6 * speed)}
     candidates["compiled"] = built(clock, 2.0 * speed, 0.1, then=20e-6)
     return compare(candidates, clock=clock, **options)
@@ -79,8 +79,8 @@ def steady(seconds, rounds=6, **more):
     return Measurement((seconds,) * rounds, (seconds,) * rounds, **fields)
 
 
-def launched(processes, calls=None, complete=True):
-    """A Comparison of timings, label -> Measurement for each launch; the first is the baseline."""
+def several_processes(processes, calls=None, complete=True):
+    """A Comparison of timings, label -> Measurement for each process; the first is the baseline."""
     baseline, *_ = processes[0]
     machine = describe_machine() | {"threads": 1}
     return Comparison(baseline, tuple(processes), 0.01, 1.0, complete, machine, calls)

@@ -13,15 +13,7 @@ import torch
 from process_helpers import gone, soon
 
 from d2lhybrid import workers
-from d2lhybrid.workers import (
-    GRACE,
-    Worker,
-    close_all,
-    decode,
-    encode,
-    format_exception_only,
-    wait_any,
-)
+from d2lhybrid.workers import Worker, close_all, decode, encode, wait_any
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and groups are POSIX's")
 SERVED = """
@@ -30,7 +22,7 @@ from d2lhybrid.workers import RequestServer
 LOADED = sorted({"numpy", "torch"} & set(sys.modules))
 
 class Server(RequestServer):
-    out_of_band = ("is_set", "set")
+    out_of_band = ("set",)
 
     def __init__(self):
         self.calls, self.event = 0, threading.Event()
@@ -40,9 +32,6 @@ class Server(RequestServer):
 
     def do(self, source):
         exec(source, globals(), {"self": self})
-
-    def is_set(self):
-        return self.event.is_set()
 
     def set(self):
         self.event.set()
@@ -68,12 +57,8 @@ def start(tmp_path):
 
 
 def next_reply(worker):
-    assert soon(lambda: worker.has_exited() or wait_for(worker), 20)
+    assert soon(lambda: worker.has_exited() or workers.wait([worker.connection], 1), 20)
     return wait_any([worker], 20)[0][1]
-
-
-def wait_for(worker):
-    return workers.wait([worker.connection], 1)
 
 
 def ask(worker, method, *args):
@@ -90,29 +75,25 @@ def ask(worker, method, *args):
 def test_replies_have_the_tickets_of_their_requests(start):
     worker = start()
     tickets = [worker.request("call", source) for source in ("1 + 1", "1 / 0", "lambda: 1")]
-    tickets.append(worker.request("missing"))
     replies = [next_reply(worker) for _ in tickets]
     assert [ticket for ticket, *_ in replies] == tickets
-    assert replies[0][1:] == ("ok", 2)
-    assert replies[1][1:] == ("error", "ZeroDivisionError: division by zero")
-    assert [kind for _, kind, _ in replies[2:]] == ["error"] * 2  # a lambda cannot be pickled
+    assert [reply[1] for reply in replies] == ["ok", "error", "error"]  # a lambda isn't pickled
+    assert replies[1][2] == "ZeroDivisionError: division by zero"
     assert ask(worker, "call", "sys.exit(3)") == ("error", "SystemExit: 3")
-    assert ask(worker, "call", "b'x' * 2**22") == ("ok", b"x" * 2**22)
     assert ask(worker, "call", "len(%r)" % ("y" * 2**22)) == ("ok", 2**22)
     assert wait_any([worker], 0.01) == []
 
 
 def test_out_of_band_methods_run_while_another_one_does(start):
     worker = start()
-    assert ask(worker, "call", "7") == ("ok", 7)
+    ask(worker, "call", "7")
     assert ask(worker, "call", "self.calls") == ("ok", 1)
     waiting = worker.request("do", "self.report('note', [1]); self.event.wait()")
     assert next_reply(worker) == (0, "note", [1])
     queued = worker.request("call", "8")
-    assert ask(worker, "is_set") == ("ok", False)
-    assert ask(worker, "set") == ("ok", None)
-    assert next_reply(worker) == (waiting, "ok", None)
-    assert next_reply(worker) == (queued, "ok", 8)
+    released = worker.request("set")
+    replies = {ticket: content for ticket, _, content in [next_reply(worker) for _ in range(3)]}
+    assert replies == {waiting: None, queued: 8, released: None}  # two of them in any order
 
 
 def test_wait_any_tells_workers_apart(start):
@@ -126,42 +107,31 @@ def test_wait_any_tells_workers_apart(start):
     assert dict(wait_any([one, other])) == {other: None}
 
 
-def test_worker_has_its_own_environment_and_this_package(start, tmp_path, monkeypatch):
+def test_worker_has_its_own_environment_and_this_package(start, tmp_path):
     (tmp_path / "d2lhybrid").mkdir()
     (tmp_path / "d2lhybrid" / "__init__.py").write_text("raise RuntimeError('another one')")
-    (tmp_path / "here").mkdir()
-    (tmp_path / "here" / "random.py").write_text("raise RuntimeError('a file of the user')")
-    monkeypatch.chdir(tmp_path / "here")
     worker = start(OMP_NUM_THREADS="3")
-    source = "__import__('random'), os.environ['OMP_NUM_THREADS'], sys.argv, LOADED"
-    assert ask(worker, "call", f"({source})[1:]") == ("ok", ("3", ["-c"], []))
+    source = "os.environ['OMP_NUM_THREADS'], sys.argv, LOADED"
+    assert ask(worker, "call", source) == ("ok", ("3", ["-c"], []))
     assert ask(worker, "call", "sys.modules['d2lhybrid'].__file__")[1] == str(
         Path(workers.__file__).with_name("__init__.py")
     )
 
 
-def test_what_is_printed_is_no_reply(start, tmp_path):
-    (tmp_path / "sitecustomize.py").write_text("print('at the start', end='')")
+def test_what_is_printed_is_no_reply(start):
     worker = start(PYTHONIOENCODING="ascii")
     assert ask(worker, "do", "print('ä \\ud800'); os.write(2, b'\\xff')") == ("ok", None)
-    assert ask(worker, "do", "os.system('echo from C'); time.sleep(0)") == ("ok", None)
-    assert ask(worker, "do", "input()") == ("error", "EOFError: EOF when reading a line")
-    size = worker.printed_size()
+    ask(worker, "do", "os.system('echo from C')")
     worker.kill()
-    tail = worker.stderr_tail()
-    assert "at the start" in tail
-    assert "ä \\ud800\n\ufffdfrom C" in tail.replace("\r", "")
-    assert size == worker.printed_size() > 20
+    assert "ä \\ud800\n\ufffdfrom C" in worker.stderr_tail().replace("\r", "")
     assert worker.stderr_tail(7) == "from C\n"
 
 
 # Exits ----------------------------------------------------------------------------------------
 
 EXITS = [
-    ("os._exit(0)", "ended with exit code 0"),
     ("os._exit(3)", "ended with exit code 3"),
     ("os.kill(os.getpid(), 9)", "was killed by signal 9 (SIGKILL), as the system does when memory"),
-    ("os.kill(os.getpid(), 10)", "was killed by signal 10 (SIGUSR1)"),
     ("os.kill(os.getpid(), 40)", "was killed by signal 40 (unknown)"),
 ]
 
@@ -174,14 +144,6 @@ def test_exits_in_words(start):
         assert worker.describe_exit().startswith(words)
         worker.request("call", "1")  # no error
         assert next_reply(worker) is None
-
-
-@posix
-def test_worker_that_does_not_exit_has_stopped_answering(start, monkeypatch):
-    monkeypatch.setattr(workers, "GRACE", 0.05)
-    worker = start()
-    assert worker.describe_exit() == "stopped answering"
-    assert not worker.has_exited()
 
 
 @posix
@@ -218,7 +180,7 @@ def test_workers_end_properly_and_at_the_same_time(start, tmp_path):
 
 @posix
 def test_helpers_end_with_the_worker(start, tmp_path):
-    for end, ignores in [("close", ""), ("close", "trap '' TERM; "), ("kill", ""), ("exit", "")]:
+    for end, ignores in [("close", ""), ("close", "trap '' TERM; "), ("exit", "")]:
         file = tmp_path / f"{end}{len(ignores)}"
         helper = f"{ignores}echo $$ > '{file}'; while :; do sleep 1; done"
         worker = start()
@@ -227,28 +189,18 @@ def test_helpers_end_with_the_worker(start, tmp_path):
         if end == "exit":
             ask(worker, "do", "os._exit(1)")
             assert worker.describe_exit() == "ended with exit code 1"
-        close_all([worker], GRACE if end == "close" else 0)
+        close_all([worker], workers.GRACE if end == "close" else 0)
         assert gone(int(file.read_text())), (end, ignores)
 
 
 @posix
-def test_group_is_killed_only_while_the_number_is_the_workers_own(start, monkeypatch):
-    killed, killpg = [], os.killpg
-
-    def checked(group, sign):
-        number = os.waitid(os.P_PID, group, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        killed.append(number.si_pid if number else group)  # ChildProcessError once it is reaped
-        killpg(group, sign)
-
-    monkeypatch.setattr(workers.os, "killpg", checked)
+def test_group_is_not_killed_once_its_number_is_free(start, monkeypatch):
     worker = start()
     ask(worker, "call", "1")
     close_all([worker], 20)
-    assert killed == [worker.process.pid]
+    monkeypatch.setattr(os, "killpg", lambda group, sign: pytest.fail("it may be another's"))
     worker.kill()
-    assert worker.has_exited()
     assert worker.describe_exit() == "ended with exit code 0"
-    assert len(killed) == 1
 
 
 @posix
@@ -259,22 +211,10 @@ def test_worker_ends_by_force_when_the_parent_is_gone(start):
     worker.close()
     begin = time.monotonic()
     assert soon(worker.has_exited, 20)
-    assert time.monotonic() - begin > GRACE / 2
+    assert time.monotonic() - begin > workers.GRACE / 2
 
 
-# Words and values -----------------------------------------------------------------------------
-
-
-class Odd(Exception):
-    def __str__(self):
-        raise ValueError("no words")
-
-
-def test_errors_in_words():
-    errors = {KeyError(): "KeyError", ValueError("no"): "ValueError: no"}
-    errors |= {SystemExit(3): "SystemExit: 3", Odd(): "Odd: <exception str() failed>"}
-    for error, words in errors.items():
-        assert format_exception_only(error) == words
+# Values ---------------------------------------------------------------------------------------
 
 
 Point = namedtuple("Point", "x y")
@@ -286,48 +226,38 @@ class Level(enum.IntEnum):
 
 def test_values_arrive_as_pythons_own_types():
     same = [None, True, 3, 0.1, -math.inf, 2 - 1j, "ä\0\ud800", b"\0\xff", bytearray(b"a")]
-    same += [[], (), {}, set(), frozenset("a"), {"a": (1, [2]), (4, 5): None}, [1j, {1: {2}}]]
-    pairs = [(value, value) for value in same]
-    pairs += [(Level.HIGH, 3), (Point(1, Level.HIGH), (1, 3)), (OrderedDict(b=Point(1, 2)),) * 2]
-    pairs[-1] = (pairs[-1][0], {"b": (1, 2)})
+    same += [set(), frozenset("a"), {"a": (1, [2]), (4, 5): None}, [1j, {1: {2}}]]
+    pairs = [(value, value) for value in same] + [
+        (OrderedDict(b=Point(1, Level.HIGH)), {"b": (1, 3)})
+    ]
     for value, expected in pairs:
         arrived = decode(encode(value))
         assert (type(arrived), repr(arrived)) == (type(expected), repr(expected))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "bool", "complex64"])
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "bool", "complex64"])
 def test_arrays_arrive_as_numpys(dtype):
     array = numpy.arange(6).reshape(2, 3).T.astype(dtype)
-    same = torch.from_numpy(array.copy())
-    for value in (array, same, {"a": [same]}):
-        arrived = decode(encode(value))
-        arrived = arrived["a"][0] if isinstance(arrived, dict) else arrived
-        assert type(arrived) is numpy.ndarray
-        assert arrived.dtype == array.dtype
+    for value in (array, torch.from_numpy(array.copy())):
+        arrived = decode(encode({"a": [value]}))["a"][0]
+        assert (type(arrived), arrived.dtype) == (numpy.ndarray, array.dtype)
         assert numpy.array_equal(arrived, array)
-    assert b"torch" not in encode(same)
 
 
 def test_odd_arrays():
-    pairs = numpy.array([(1, 2.0)], dtype=[("a", "int8"), ("b", "float32")])
-    for array in (numpy.zeros((0, 3)), numpy.array(5), numpy.array(["a", "bc"]), pairs):
-        assert decode(encode(array)).dtype == array.dtype
+    for array in (numpy.zeros((0, 3)), numpy.array(5), numpy.array(["a", "bc"])):
         assert numpy.array_equal(decode(encode(array)), array)
-    assert decode(encode(torch.ones(2, requires_grad=True) * 2)).tolist() == [2, 2]
+    assert b"torch" not in encode(torch.ones(2, requires_grad=True) * 2)
 
 
 def test_numbers_in_formats_that_numpy_lacks_are_widened():
-    arrived = decode(encode(torch.tensor([1.0, 3.5], dtype=torch.bfloat16)))
-    assert (arrived.dtype, arrived.tolist()) == ("float32", [1.0, 3.5])
     ml_dtypes = pytest.importorskip("ml_dtypes")
-    arrived = decode(encode(numpy.ones(2, ml_dtypes.bfloat16)))
-    assert (arrived.dtype, arrived.tolist()) == ("float32", [1.0, 1.0])
+    for array in (torch.ones(2).bfloat16(), numpy.ones(2, ml_dtypes.bfloat16)):
+        arrived = decode(encode(array))
+        assert (arrived.dtype, arrived.tolist()) == ("float32", [1.0, 1.0])
 
 
 def test_what_is_not_data_is_refused():
-    values = [len, lambda: 1, math, object(), Odd, range(3), ValueError(), numpy.array([Odd])]
-    for value in values:
-        for inside in (value, [1, {"a": (value,)}]):
-            name = type(value).__name__
-            with pytest.raises(TypeError, match=f"^{name} cannot be sent to another process$"):
-                encode(inside)
+    for value in [len, lambda: 1, math, object(), Level, range(3), ValueError()]:
+        with pytest.raises(TypeError, match=f"^{type(value).__name__} cannot be sent to another"):
+            encode([1, {"a": (value,)}])

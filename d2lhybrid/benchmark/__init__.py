@@ -9,7 +9,7 @@ results       a `Result` for each candidate, together a `Comparison`, and its ta
 
 The rest:
 
-candidates    what is compared: a function, a recipe for one, many calls in one, a program
+candidates    what is compared: a function, one to build, many calls in one, a program
 processes     programs in processes of their own: the proxy here, and what runs there
 agreement     do two candidates compute the same?
 sweeps        `sweep`: the same for several sizes, and where the faster one changes

@@ -1,13 +1,12 @@
-"""What is compared: a callable, a recipe for one, many calls in one, or a program. See notebook 06.
+"""What is compared: a callable, one to build, many calls in one, or a program (notebook 06).
 
-Each kind has a method `start(label, args, clock, first_calls)`, which returns its runner: a
+Each kind has a method `start(label, args, clock)`, which returns its runner: a
 `timing.Runner` in this process, or a `processes.ProgramRunner`, whose process starts at once.
 """
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +59,7 @@ def as_candidate(label: str, candidate: Any) -> Any:
         return candidate
     if callable(candidate) or isinstance(candidate, InnerLoops):
         return Ready(candidate)
-    raise TypeError(f"{label!r} must be callable, a recipe or a program, not {candidate!r}")
+    raise TypeError(f"{label!r} must be callable, a build or a program, not {candidate!r}")
 
 
 def isolated(
@@ -68,8 +67,6 @@ def isolated(
     build: str | None = None,
     *,
     threads: int | None = None,
-    timeout: float = 300.0,
-    argv: Sequence[str] = (),
     cold_cache: bool = False,
 ) -> Program:
     """A candidate for `compare` that is a program and runs in a fresh Python process.
@@ -87,8 +84,6 @@ def isolated(
             arguments, which is timed.
         threads: How many threads the frameworks may use; by default their own choice. On Linux
             the process also keeps to as many cores.
-        timeout: Seconds to wait for any one answer of the process.
-        argv: What it finds in sys.argv behind its own name.
         cold_cache: Whether the process gets an empty folder in place of torch.compile's cache.
 
     Raises:
@@ -96,7 +91,7 @@ def isolated(
     """
     if isinstance(source, Path):
         filename, path = str(source), str(source.resolve())
-        source = decode_source(source.read_bytes())
+        source = source.read_text("utf-8-sig")
     else:
         filename, path = "<program>", ""
     nodes = ast.parse(source, filename).body
@@ -104,9 +99,5 @@ def isolated(
     possible = [name for name in functions if name == build or not (build or name[0] == "_")]
     if len(possible) != 1:
         what = f"a function {build!r}" if build else "exactly one public function"
-        found = ", ".join(functions) or "none"
-        advice = "name the one that builds, build=..., and pass a file as its pathlib.Path"
-        raise ValueError(
-            f"{filename} must have {what} at its top level, and has: {found}; {advice}"
-        )
-    return Program(source, filename, path, possible[0], threads, timeout, argv, cold_cache)
+        raise ValueError(f"{filename} must have {what} at its top level, and has: {functions}")
+    return Program(source, filename, path, possible[0], threads, cold_cache)

@@ -25,10 +25,11 @@ version. What was decided, and why:
 6. *One look, at the end.* The rounds fill the whole time limit. To stop as soon as it looks clear
    would err more often: each look is another chance to see something by accident.
 7. *Four verdicts.* "Equivalent" is an answer of its own, and "inconclusive" is none.
-8. *All intervals hold together*, 95 times in 100 (Bonferroni), so a candidate more costs width.
+8. *All intervals hold at once* in 95 of 100 comparisons (Bonferroni's inequality), so each further
+   candidate makes them wider.
 9. *Several processes.* A process may be fast or slow as a whole, by where its memory lies. So each
-   candidate can have several. One process of each makes a trial, and gives one value. How many is
-   said beforehand, for the reason of 6.
+   candidate can have several. One process of each makes a trial, and gives one value. Their
+   number is fixed beforehand, for the reason given in 6.
 10. *Building is timed apart*, with the first calls: what compiling costs, and when it pays.
 11. *Results are compared first.* A wrong candidate may be fast (agreement.py).
 
@@ -41,18 +42,16 @@ from collections.abc import Callable
 from functools import partial
 from math import inf
 from random import Random
-from time import perf_counter
 from typing import Any
 
 from .agreement import any_needs_gradients, check_results
 from .candidates import Build, as_candidate
-from .metadata import TIME_LIMIT, describe_machine, is_busy, load_average, merge_metadata
+from .metadata import TIME_LIMIT, describe_machine, load_average, merge_metadata
 from .processes import Program, ProgramRunner, passed_to, start_workers
 from .results import Comparison
 from .statistics import least_processes
 from .timing import CandidateError, InnerLoops, Rounds, device_clock, no_garbage_collection
 
-LONG = 2  # seconds; measuring that takes longer shows the time
 SINGLE = 0.1  # seconds in which calls are timed one by one
 MIN_EFFECT = 0.01  # a difference below this share is never called one
 MIN_ROUNDS = 10  # of a single trial, for calls so slow that the time limit allows fewer
@@ -80,8 +79,8 @@ def compare(
 
         compare({"eager": net, "compiled": build(lambda: torch.compile(net))}, x)
 
-    The intervals of all candidates hold together, 95 times in 100. An interrupt (Ctrl-C, the stop
-    button) ends the measuring, and what was measured is returned.
+    In 95 of 100 comparisons all intervals hold at once. An interrupt (Ctrl-C, the stop button) ends
+    the measuring, and what was measured is returned.
 
     Args:
         candidates: Maps labels to callables, to a `build` for one, whose building is then part
@@ -101,11 +100,10 @@ def compare(
             one. Where calls are long, a single trial measures 10 rounds at least.
         single_calls: Whether each of several processes also times calls one by one, up to SINGLE
             seconds, and says how much memory it took.
-        progress: Gets a text about each step, and the seconds of what takes longer than 2 s. By
-            default they are shown on stderr if that is a terminal.
+        progress: Gets a text about each step. By default they are shown on stderr if that is a
+            terminal.
         on_error: Gets the error of a candidate that fails, or returns something else than the
-            baseline; it is then left out. By default every error is raised, and the baseline's
-            always, unless some processes were made without one: these are the answer then.
+            baseline; it is then left out. By default every error is raised, the baseline's always.
         clock: Returns seconds. By default it first waits until every framework that is loaded has
             done what was asked of its devices, as is done in a program's process.
 
@@ -119,9 +117,8 @@ def compare(
         time_limit = 1.0 if processes == 1 else processes / 4
     machine = describe_machine(*args)
     show = progress_line(progress)
-    trial, done, duration, began = None, [], 0.0, perf_counter()
+    trial, done, duration = None, [], 0.0
     load = load_average()
-    busy = is_busy(load)
 
     def failed(error):
         if on_error is None or error.label == base_label:
@@ -131,14 +128,13 @@ def compare(
     def answer(complete):
         left = [label for label in candidates if all(label in timings for timings in done)]
         kept = tuple({label: timings[label] for label in left} for timings in done)
-        here = machine | {"load": [load, load_average()], "is_busy": busy}
+        here = machine | {"load": [load, load_average()]}
         return Comparison(base_label, kept, MIN_EFFECT, duration, complete, here, calls)
 
     try:
         for i in range(processes):
-            show_here = show
-            if processes > 1:
-                show_here = partial(show_trial, show, i, processes, perf_counter() - began)
+            which = f"process {i + 1} of {processes}: " if processes > 1 else ""
+            show_here = partial(show_after, show, which)
             with start_workers(candidates, failed, args, show_here, clock) as runners:
                 trial = Trial(runners, clock, show_here, failed)
                 trial.warm_up(calls or 0)
@@ -153,8 +149,6 @@ def compare(
                 if single_calls and processes > 1:
                     trial.time_single_calls(min(time_limit / processes, SINGLE))
             if len(trial.runners) < 2:
-                if done:
-                    return answer(complete=False)
                 raise ValueError(f"nothing is left to compare with {base_label!r}")
             candidates = {label: candidates[label] for label in trial.runners}
             duration += trial.duration
@@ -166,19 +160,15 @@ def compare(
         if not done:
             raise
         return answer(complete=False)
-    except CandidateError as error:  # the baseline's
-        if not done or on_error is None:
-            raise
-        on_error(error)
-        return answer(complete=False)
     finally:
         show("")
     return answer(complete=True)
 
 
 def checked(candidates, baseline, processes, calls):
-    """The candidates, each with its method `start`. TypeError or ValueError where they, or what
-    is asked of them, cannot be compared.
+    """The candidates, each with its method `start`.
+
+    Raises TypeError or ValueError if they cannot be compared as asked.
     """
     if len(candidates) < 2:
         raise ValueError(f"compare needs at least two candidates, got {list(candidates)}")
@@ -196,7 +186,7 @@ def checked(candidates, baseline, processes, calls):
 
 
 class Trial:
-    """One start of all candidates: warmed up, and measured in rounds.
+    """One process of each candidate: warmed up, and measured in rounds.
 
     `runners` maps labels to runners that are loaded, `rounds` holds what was measured, in
     `duration` seconds. `show` gets texts that say how far it is, `failed` the error of a candidate
@@ -226,8 +216,7 @@ class Trial:
     def measure(self, baseline: str, time_limit: float, at_least: bool) -> None:
         """Measure rounds for `time_limit` seconds, or as long as MIN_ROUNDS of the fastest take.
 
-        `at_least`: whether it should be so many. If that takes LONG, `show` gets the time that
-        passed. The environment variable TIME_LIMIT shortens it.
+        `at_least`: whether it should be so many. The environment variable TIME_LIMIT shortens it.
         """
         if len(self.runners) < 2:
             return
@@ -239,9 +228,7 @@ class Trial:
             limit = min(limit, float(os.environ.get(TIME_LIMIT, inf)))
             start = self.clock()
             with no_garbage_collection():
-                while (passed := self.clock() - start) < limit or not len(self.rounds):
-                    if limit >= LONG:
-                        self.show(f"{passed:.0f} s of {limit:.0f} s")
+                while self.clock() - start < limit or not len(self.rounds):
                     self.rounds.add()
         except CandidateError as error:
             self.failed(error)
@@ -278,16 +265,16 @@ class Trial:
 # How far it is ------------------------------------------------------------------------------
 
 
-def show_trial(show, i, processes, passed, text):
-    left = f", about {passed / i * (processes - i):.0f} s left" if i else ""
-    show(f"process {i + 1} of {processes}{left}: {text}")
+def show_after(show: Callable[[str], None], prefix: str, text: str) -> None:
+    """Show a text behind the prefix, or erase both."""
+    show(text and prefix + text)
 
 
 def progress_line(progress: Callable[[str], None] | None) -> Callable[[str], None]:
-    """A function that shows a text on stderr in place of the previous one; '' erases it.
+    """Returns a function that shows a text on stderr in place of the previous one; '' erases it.
 
-    It shows something only in a terminal, so that nothing of it is ever stored in a notebook. A
-    `progress` that is given is used as it is: it gets each text, and '' at the end.
+    It shows text only in a terminal, so that none is ever stored in a notebook. If `progress` is
+    given, it is returned as it is: it gets each text, and '' at the end.
     """
     stream, width = sys.stderr, 0
     if progress or not (stream and stream.isatty()):  # None if it was closed

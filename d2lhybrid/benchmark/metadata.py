@@ -6,7 +6,6 @@ import platform
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from time import sleep
 from typing import Any
 
 from .. import __version__, frameworks
@@ -58,29 +57,6 @@ def merge_metadata(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
 def load_average() -> float | None:
     """How many threads ran or waited for a core in the last minute; None on Windows."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
-
-
-def is_busy(load: float | None) -> bool:
-    """Whether other programs keep the cores busy. `load` is the load average.
-
-    That counts what this program did in the last minute, too. On Linux, half of the cores' time
-    must therefore go to something now, while this thread waits.
-    """
-    if load is None or load < available_cores():
-        return False
-    with suppress(OSError):  # not Linux
-        idle, total = _ticks()
-        sleep(0.1)
-        idle_then, total_then = _ticks()
-        return idle_then - idle < (total_then - total) / 2
-    return True
-
-
-def _ticks():
-    """For how long all cores have been idle, and have been on."""
-    with open("/proc/stat", encoding="ascii") as file:
-        ticks = [int(one) for one in file.readline().split()[1:9]]
-    return ticks[3] + ticks[4], sum(ticks)
 
 
 def peak_memory() -> int | None:

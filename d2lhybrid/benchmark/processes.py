@@ -13,10 +13,9 @@ program's.
 
 import linecache
 import os
-import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -32,7 +31,7 @@ from .metadata import describe_machine, peak_memory
 from .timing import CandidateError, Runner, device_clock
 
 # Seconds of calls that are not timed, after others have run and filled caches and branch predictors
-# with theirs. The third call of the course's network still takes 6 % too long, the tenth 1 %.
+# with theirs. The third call of the course's network still takes 6% too long, the tenth 1%.
 WAKING = 0.3e-3
 # The same with several threads, which fell asleep in the pause. With 0.3 ms a network seemed up to
 # twice as slow on a busy machine as in a loop; with 3 ms as slow.
@@ -40,7 +39,7 @@ WAKING_THREADS = 3e-3
 # Of torch.compile; its compiled headers are in the folder for temporary files.
 CACHES = ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "CUDA_CACHE_PATH"]
 CACHES += ["TMPDIR", "TEMP", "TMP"]
-FLOOD = 2**20  # bytes: who prints more is timed for the printing, and fills the disk
+TIMEOUT = 300.0  # seconds to wait for any one reply of a process
 LAST_LINES, LONG_LINE = 5, 200  # of what it printed, that an error shows; characters of each line
 # Methods of the `Runner` there that are called from here, and what the program is doing then.
 ASKED = {"fitting_calls": "while it was called", "measure": "while it was timed"}
@@ -56,8 +55,6 @@ class Program:
     path: str  # absolute; "" for a text
     build: str  # the name of the function that builds the candidate
     threads: int | None = None
-    timeout: float = 300.0
-    argv: Sequence[str] = ()
     cold_cache: bool = False
 
     def start(self, label, args, clock):
@@ -88,12 +85,18 @@ class ProgramRunner:
         self.loading = self.worker.request("load", label, program)
 
     def start(self, label: str, args: tuple, clock: Any = None) -> "ProgramRunner":
-        """Use this label, and build the candidate with these arguments next. TypeError for
-        arguments that cannot be sent. The clock is the one of the process.
+        """Use this label, and build the candidate with these arguments next.
+
+        TypeError for arguments that cannot be sent. `clock` is not used: the process has its own.
         """
-        self.label, self._args = label, encode(args)
-        vars(self).pop("results", None)
+        self.label = label
+        self.set_args(args)
         return self
+
+    def set_args(self, args: tuple) -> None:
+        """Build the candidate with these arguments next. TypeError if they cannot be sent."""
+        self._args = encode(args)
+        vars(self).pop("results", None)
 
     def load(self) -> None:
         """Wait until the program's top level has run."""
@@ -128,7 +131,7 @@ class ProgramRunner:
         sent = self._ask("while its results were sent", "results")
         for refusal in [result for result in sent if isinstance(result, str)]:
             text = f"returned what cannot be checked: {refusal}; check=False needs no result"
-            raise self._error(text)
+            raise CandidateError(self.label, text)
         return [decode(result) for result in sent]
 
     def time_single_calls(self, seconds: float) -> None:
@@ -139,45 +142,27 @@ class ProgramRunner:
         return self._reply(self.worker.request(method, *args), doing)
 
     def _reply(self, ticket, doing):
-        late = monotonic() + self.program.timeout
+        late = monotonic() + TIMEOUT
         while monotonic() < late:
-            replies = wait_any([self.worker])
-            if self.worker.printed_size() > FLOOD:
-                raise self._failed(f"printed more than 1 MiB {doing}; that takes most of its time")
-            for _, reply in replies:
+            for _, reply in wait_any([self.worker]):
                 if reply is None:
                     raise self._failed(f"{self.worker.describe_exit()} {doing}")
                 if reply[0] == ticket:  # and not of a request that was interrupted
                     _, kind, content = reply
                     if kind == "ok":
                         return content
-                    raise self._raised(*content)
-        raise self._failed(f"did not answer for {self.program.timeout:g} s {doing}, and was ended")
-
-    # Errors ---------------------------------------------------------------------------------
-
-    def _raised(self, text, line, trace):
-        """The CandidateError for an error that the program raised."""
-        error = self._error(f"raised {text}", line)
-        if trace:
-            error.add_note(f"In the program:\n{trace.rstrip()}")
-        return error
+                    text, line = content
+                    where = f" ({self.program.filename}, line {line})" if line else ""
+                    raise CandidateError(self.label, f"raised {text}{where}")
+        raise self._failed(f"did not answer for {TIMEOUT:g} s {doing}, and was ended")
 
     def _failed(self, text):
         """End the process, and return the CandidateError with what it printed last."""
         self.worker.kill()
         words, crash, place = self.worker.stderr_tail().partition("Fatal Python error: ")
-        words += crash + place.partition("\n")[0]  # behind it, faulthandler says where
-        source = re.escape(self.program.filename)
-        line = re.search(rf'File "{source}", line (\d+)', place)
-        words = words.strip().splitlines()[-LAST_LINES:]
-        return self._error(text, int(line[1]) if line else 0, words)
-
-    def _error(self, text, line=0, words=()):
-        where = f" ({self.program.filename}, line {line})" if line else ""
-        last = "".join(f"\n    {word[:LONG_LINE]}" for word in words)
-        last = f"; its last words:{last}" if last else ""
-        return CandidateError(self.label, text + where + last, self.program.filename, line)
+        words += crash + place.partition("\n")[0]  # behind it are addresses and modules
+        last = [f"\n    {line[:LONG_LINE]}" for line in words.strip().splitlines()[-LAST_LINES:]]
+        return CandidateError(self.label, text + "; it printed last:" * bool(last) + "".join(last))
 
 
 def close_all(runners: Iterable[Runner | ProgramRunner]) -> None:
@@ -214,10 +199,10 @@ def start_workers(
         for label, program in programs.items():
             runners.append(program.start(label, args, clock))
         for runner in runners:
-            if runner.loading:
-                show(f"starting {runner.label}")
             with passed_to(on_error):
-                runner.load()
+                if runner.loading:
+                    show(f"starting {runner.label}")
+                    runner.load()
                 running[runner.label] = runner
         yield running
     finally:
@@ -253,14 +238,13 @@ class ProgramServer(workers.RequestServer):
         # AutoGraph, TorchScript and others read the source of what they compile.
         lines = program.source.splitlines(True)
         linecache.cache[self.filename] = len(program.source), None, lines, self.filename
-        sys.argv = [path or sys.argv[0], *program.argv]
+        sys.argv = [path or sys.argv[0]]
         exec(compile(program.source, self.filename, "exec", dont_inherit=True), vars(module))
         self.function = getattr(module, program.build)
 
     def build(self, args, first_calls, cores):
         """Build the candidate and warm it up; returns what the comparison wants to have of it."""
         args = decode(args)  # only now: it loads NumPy, and the program comes first
-
         keep_to_cores(cores)  # and what it starts from now on
         # What is kept is encoded at once: a later call may change it.
         build = partial(self.function, *args)
@@ -283,15 +267,12 @@ class ProgramServer(workers.RequestServer):
         return getattr(self.runner, name)
 
     def format_error(self, error):
-        """An error in words, where in the program's own source it was, and its traceback there."""
+        """An error in words, and the line of the program's own source where it was, or 0."""
         if isinstance(error, CandidateError):
             error = error.__cause__
         frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if frame.filename == self.filename]
-        line = own[-1].lineno if own else 0
-        if isinstance(error, SyntaxError) and error.filename == self.filename:
-            line = error.lineno  # the compiler finds more than the parser, which had no objection
-        return format_exception_only(error), line, "".join(traceback.format_list(own))
+        lines = [frame.lineno for frame in frames if frame.filename == self.filename]
+        return format_exception_only(error), lines[-1] if lines else 0
 
 
 def encoded(result):

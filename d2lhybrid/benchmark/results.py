@@ -60,19 +60,19 @@ class Speedup:
 
 @dataclass(frozen=True)
 class Total(Speedup):
-    """Of building and a number of calls together, in a new process."""
+    """The speed-up of building and a number of calls together, in a new process."""
 
     time: float  # seconds, the median of the processes
 
 
 @dataclass(frozen=True)
 class Result(Speedup):
-    """What follows for one candidate; times in seconds."""
+    """What the measurements of one candidate say; times in seconds."""
 
     label: str
     median: float  # one call
-    independent_rounds: int  # so many (or processes) say as much as those that were measured
-    # Half the 95% CI of one process's log speed-up, the median over processes; 0.01 is 1 %.
+    independent_rounds: int  # how many independent ones say as much as those measured
+    # Half the 95% CI of one process's log speed-up, the median over processes; 0.01 is 1%.
     spread_within: float | None
     spread_between: float | None  # two standard deviations of the processes' log speed-ups
     build_cost: float | None  # building, and what the first calls cost more than a later one
@@ -124,7 +124,7 @@ class Comparison(Answers):
 
     @cached_property
     def noise_floor(self) -> float:
-        """How far the baseline may seem to differ from itself: 0.01 for one per cent."""
+        """How far the baseline may seem to differ from itself: 0.01 for 1%."""
         bases = self._of(self.baseline)
         pairs = [zip(base.block_a, base.block_b, strict=True) for base in bases]
         low, _, high = interval(_independent([[log(a / b) for a, b in each] for each in pairs]))
@@ -157,7 +157,7 @@ class Comparison(Answers):
         """
         labels = list(dict.fromkeys(labels))
         if len(labels) < 2:
-            raise ValueError(f"among needs at least two labels, got {labels}")
+            raise ValueError(f"select needs at least two labels, got {labels}")
         processes = tuple({label: timings[label] for label in labels} for timings in self.processes)
         return replace(self, baseline=labels[0], processes=processes)
 
@@ -239,8 +239,9 @@ class Comparison(Answers):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Comparison":
         """The comparison that `to_dict` wrote, perhaps through JSON."""
-        processes = [{k: _measurement_from(t) for k, t in one.items()} for one in data["processes"]]
-        return cls(**(_renamed(data) | {"processes": tuple(processes)}))
+        data = _renamed(data)
+        processes = [{k: _measurement_from(m) for k, m in one.items()} for one in data["processes"]]
+        return cls(**(data | {"processes": tuple(processes)}))
 
     # How it is shown ------------------------------------------------------------------------
 
@@ -322,15 +323,8 @@ class Comparison(Answers):
 
     def _remarks(self):
         """What must be known of the machine and of single candidates."""
-        for r in self._built():
-            first = self.timings[r.label]
-            if "cold cache" in first.build_state and first.build_state != r.build_state:
-                cost = seconds(first.build_cost)
-                yield f"the first {r.label} on this machine had the build cost {cost}"
         if limit := self.machine.get("time_limit"):
             yield f"{TIME_LIMIT}={limit} limits the seconds of measuring"
-        if self.machine.get("is_busy"):
-            yield f"the machine was busy when this began: load {self.machine['load'][0]:.1f}"
         worst = min(self.values(), key=lambda r: r.independent_rounds)
         if len(self.processes) == 1 and worst.independent_rounds < self.rounds:
             rounds = f"for {worst.label} the {self.rounds} rounds are worth"
@@ -365,7 +359,7 @@ def _independent(rounds):
     return rounds[0] if len(rounds) == 1 else [median(values) for values in rounds]
 
 
-# Since older files were written.
+# The fields whose names have changed since older files were written.
 RENAMED = {"took": "duration", "built_in": "build_state", "launches": "processes"}
 
 
@@ -374,6 +368,5 @@ def _renamed(data):
 
 
 def _measurement_from(data):
-    return Measurement(
-        **{k: tuple(v) if isinstance(v, list) else v for k, v in _renamed(data).items()}
-    )
+    fields = _renamed(data).items()
+    return Measurement(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields})

@@ -11,7 +11,7 @@ about how times are distributed (the sign test; W. J. Conover, Practical Nonpara
 chapter 3). `scipy.stats.quantile_test` gives the same interval. Notebook 06 builds it.
 
 Coins must not influence each other. Where a candidate's own speed changes slowly, because its
-memory was moved or a governor wakes up, neighbouring rounds resemble each other, and a thousand
+memory was moved or a governor wakes up, neighboring rounds resemble each other, and a thousand
 of them may say as little as ten. `effective_sample_size` finds out how many independent rounds
 they are worth, and the interval is as wide as if there were only so many.
 
@@ -26,7 +26,7 @@ from statistics import fmean, median
 
 from .timing import Measurement
 
-# 1 time in 20 an interval may err; a fifth is for what `effective_sample_size` overlooks.
+# An interval may err 1 time in 20; a fifth of that is for what `effective_sample_size` overlooks.
 ALPHA = 0.04
 FEW = 16  # independent values; if there are fewer, `interval` takes the range
 NOTICED = 3  # standard deviations: a smaller excess is put down to chance
@@ -85,12 +85,12 @@ def interval(values: Sequence[float], alpha: float = ALPHA) -> Interval:
 def effective_sample_size(values: Sequence[float]) -> int:
     """How many independent values say as much about the median as these, in their order.
 
-    Sums of b neighbours scatter b times as much (in variance) as single values if these are
-    independent, and more if they resemble each other: the method of batch means (G. S. Fishman,
-    Discrete-Event Simulation, section 6.6). The largest b is a third of the run. Two things are
-    added up: the signs around the median, on which the interval rests; and the values
-    themselves, which show a step that left the median where it was. The farthest twentieths are
-    cut off, as interruptions would hide all else.
+    The variance of sums of b neighbors is b times that of single values if these are independent,
+    and more if they resemble each other: the method of batch means (G. S. Fishman, Discrete-Event
+    Simulation, section 6.6). The largest b is a third of the run. It is applied to two series: the
+    signs around the median, on which the interval rests; and the values themselves, which show a
+    step that left the median where it was. The farthest twentieths are cut off, as interruptions
+    would hide all else.
     """
     ordered, n = sorted(values), len(values)
     if n < 2 * FEW:
@@ -104,7 +104,7 @@ def effective_sample_size(values: Sequence[float]) -> int:
 
 
 def _excess(values):
-    """By what factor the variance of sums of neighbours exceeds that of independent values."""
+    """By what factor the variance of sums of neighbors exceeds that of independent values."""
     n, mean = len(values), fmean(values)
     variance = fmean([(value - mean) ** 2 for value in values])
     sums = [0.0]
@@ -114,7 +114,7 @@ def _excess(values):
     while 3 * b <= n:
         step = max(1, b // 4)
         squares = [(sums[i + b] - sums[i]) ** 2 for i in range(0, n - b + 1, step)]
-        # The sum of all is 0 here: that makes sums of many scatter less, by the factor 1 - b/n.
+        # All values add up to 0 here, so long sums vary less, by the factor 1 - b/n.
         factor = fmean(squares) / (variance * b * (1 - b / n))
         # A variance taken from m values errs by its own sqrt(2 / m), one standard deviation. Here
         # m is n / b: so many of the sums do not overlap.
@@ -130,7 +130,7 @@ def least_processes(others: int, alpha: float = ALPHA) -> int:
 
 
 def judge(low: float, high: float, min_effect: float, noise_floor: float) -> str:
-    """A verdict from the interval of a log speed-up, and two shares: 0.01 is 1 %.
+    """A verdict from the interval of a log speed-up, and two shares: 0.01 is 1%.
 
     A candidate is faster, or slower, if its whole interval lies beyond the noise floor, and the
     smallest effect worth a word on top of it. If the interval lies within the smallest effect, the

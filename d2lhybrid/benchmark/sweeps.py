@@ -12,7 +12,7 @@ from typing import Any
 
 from ..tables import Column, seconds
 from .candidates import Build
-from .comparison import compare, progress_line
+from .comparison import compare, progress_line, show_after
 from .processes import Program, ProgramRunner
 from .results import Answers, Comparison, pictures, ratio
 from .statistics import FASTER, SLOWER
@@ -115,13 +115,6 @@ class Sweep(Answers):
         pairs = [[size, comparison.to_dict()] for size, comparison in self.answers.items()]
         return {"comparisons": pairs, "complete": self.complete}
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Sweep":
-        """The sweep that `to_dict` wrote, perhaps through JSON."""
-        pairs = data["comparisons"]
-        comparisons = {size: Comparison.from_dict(comparison) for size, comparison in pairs}
-        return cls(comparisons, data["complete"])
-
 
 def sweep(
     candidates: dict[str, Callable | Build | InnerLoops | Program | ProgramRunner],
@@ -137,7 +130,7 @@ def sweep(
     An interrupt ends the sweep, and what was measured is returned.
 
     Args:
-        candidates, progress, options: As for `compare`. A recipe is built once more for each size,
+        candidates, progress, options: As for `compare`. A `build` is built once more for each size,
             and a program starts once more, unless `start_workers` has started it.
         make_args: Returns the argument for a size, or a tuple of arguments.
         sizes: Numbers above 0.
@@ -145,16 +138,14 @@ def sweep(
     Raises:
         TypeError, ValueError, CandidateError: as `compare`.
     """
-    # JSON takes only Python's own numbers.
-    sizes = list(dict.fromkeys(n.item() if hasattr(n, "item") else n for n in sizes))
+    sizes = list(dict.fromkeys(sizes))
     show = progress_line(progress)
     done = {}
     try:
         for i, n in enumerate(sizes):
             args = make_args(n)
             args = args if isinstance(args, tuple) else (args,)
-            prefix = f"size {n}, {i + 1} of {len(sizes)}: "
-            show_here = partial(lambda prefix, text: show(text and prefix + text), prefix)
+            show_here = partial(show_after, show, f"size {n}, {i + 1} of {len(sizes)}: ")
             done[n] = compare(candidates, *args, progress=show_here, **options)
             if not done[n].complete:
                 break

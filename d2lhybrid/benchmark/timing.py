@@ -5,8 +5,8 @@
         runner.warm_up()
     rounds = Rounds(runners, baseline=runners[0])
     rounds.add()  # two blocks of each candidate, all in random order
-    timing = rounds.timings()["eager"]
-    timing.block_a, timing.block_b, timing.calls  # (2.554e-05,), (2.563e-05,), 11
+    measured = rounds.timings()["eager"]
+    measured.block_a, measured.block_b, measured.calls  # (2.554e-05,), (2.563e-05,), 11
 
 A block is some calls of a candidate that are timed together, about 0.3 ms; a round is two blocks
 of each candidate. Explained in notebook 06. `timeit` and `torch.utils.benchmark` time one candidate
@@ -55,7 +55,7 @@ class Measurement:
     block_b: tuple[float, ...]  # in the other one; which came first is random
     calls: int  # timed together in one block
     warmup: tuple[float, ...]  # the times of the calls before the first round
-    build: float | None = None  # what a recipe took to build
+    build: float | None = None  # what building took, if it had to be built
     build_state: str = ""  # whether process and caches were cold then
     inner_calls: int = 1  # in one call; each time in `warmup` is for all of them
     single: tuple[float, ...] = ()  # calls timed one by one, if blocks have several; see below
@@ -63,17 +63,17 @@ class Measurement:
 
     @property
     def median_time(self) -> float:
-        """A call's: the median of all blocks."""
+        """Of a call: the median of all blocks."""
         return median(self.block_a + self.block_b)
 
     @property
     def mean_time(self) -> float:
-        """A call's, on average over all blocks."""
+        """Of a call: the mean of all blocks."""
         return fmean(self.block_a + self.block_b)
 
     @property
     def build_cost(self) -> float:
-        """Of building, and what the first calls took more than later ones."""
+        """The time of building, and what the first calls took longer than later ones."""
         usual = self.median_time * self.inner_calls
         return max(0.0, (self.build or 0.0) + sum(time - usual for time in self.warmup))
 
@@ -102,14 +102,13 @@ class Plan(NamedTuple):
 class CandidateError(RuntimeError):
     """The candidate `label` failed.
 
-    `__cause__` is the error that it raised in this process. Of a program `filename` and `line` are
-    the place in its source; the line is 0 where it is not known.
+    `__cause__` is the error that it raised in this process.
     """
 
-    def __init__(self, label: str, error: Exception | str, filename: str = "", line: int = 0):
+    def __init__(self, label: str, error: Exception | str):
         what = f"raised {format_exception_only(error)}" if isinstance(error, Exception) else error
         super().__init__(f"candidate {label!r} {what}")
-        self.label, self.filename, self.line = label, filename, line
+        self.label = label
 
 
 @contextmanager
@@ -124,7 +123,7 @@ def blamed_on(label):
 class Runner:
     """A candidate in this process, and the clock that times it, a function that returns seconds.
 
-    `function(*args)` is what is timed; it may be a `InnerLoops`. Or `build()` returns it, and
+    `function(*args)` is what is timed; it may be an `InnerLoops`. Or `build()` returns it, and
     building is timed, too. `warm_up` must come first; then `build`, `build_state`, `warmup` and
     `inner_calls` are those of its `Measurement`, `fastest` the seconds of the fastest call so far,
     `results` what the first and the third call returned, or what `keep` makes of it: a later call
@@ -136,14 +135,11 @@ class Runner:
     single, memory = (), None  # a program's process is asked for them
     machine = None  # of a program's process: what `describe_machine` says there
     worker = loading = None  # a program's process, and the request that loads it
-    waking = 0.0  # seconds until calls are as fast as ever again after a pause; here is none
+    waking = 0.0  # seconds until calls are as fast as before a pause: there is no pause here
 
     def __init__(self, label, function, args, clock, build=None, keep=lambda result: result):
         self.label, self.function, self.args, self.clock = label, function, args, clock
         self.build, self.build_state, self._build, self._keep = None, "", build, keep
-
-    def load(self) -> None:
-        """Here is nothing to wait for."""
 
     def warm_up(self, first_calls: int = 0) -> None:
         """Build the candidate, if that is asked for, and make its first calls.
@@ -160,7 +156,7 @@ class Runner:
         if isinstance(self.function, InnerLoops):
             self.function, self.inner_calls = self.function.function, self.function.calls
         if not callable(self.function):
-            text = f"the recipe of {self.label!r} built {self.function!r}, which is not callable"
+            text = f"the build of {self.label!r} returned {self.function!r}, which is not callable"
             raise TypeError(text)
         self.warmup, self.results = self._warmed_up(first_calls)
         self.fastest = min(self.warmup)

@@ -1,4 +1,10 @@
-"""`python -m d2lhybrid bench`: the course's network, run in every way that this machine has."""
+"""Compare the ways to run the course's network here, each with one thread.
+
+What the table says: the median time of a call; the speed-up over the first row, with its 95% CI;
+the verdict; what compiling cost, and after how many calls that is paid back: never if
+it is slower, and "no clear gain" if that is not sure. Lines that begin with "limit" are no way
+to run the network, but the least that one must wait for.
+"""
 
 import argparse
 import os
@@ -6,14 +12,7 @@ import os
 from ..benchmark.comparison import TooFewProcesses
 from ..frameworks.threads import THREADS
 from ..tables import seconds
-from .options import add_json, positive_int, write_json
-
-ABOUT = """
-What the table says: the median time of a call; the speed-up over the first row, with its 95%
-interval; the verdict; what compiling cost, and after how many calls that is paid back: never if
-it is slower, and "no clear gain" if that is not sure. Lines that begin with "limit" are no way
-to run the network, but the least that one must wait for.
-"""
+from .compare import add_json, positive_int, write_json
 
 
 def add_command(commands):
@@ -21,31 +20,17 @@ def add_command(commands):
     parser = commands.add_parser(
         "bench",
         help="compare the ways to run the course's network",
-        description="Compare the ways to run the course's network here, each with one thread.",
-        epilog=ABOUT,
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     count = {"type": positive_int, "metavar": "N"}
-    parser.add_argument(
-        "--batch",
-        **count,
-        nargs="+",
-        default=[1],
-        help="how many inputs a call computes at once, 1 unless said otherwise; "
-        "several numbers give a table of speed-ups by size",
-    )
-    parser.add_argument(
-        "--frameworks",
-        action="store_true",
-        help="compare all frameworks of the course that are installed, each way in a process of "
-        "its own",
-    )
-    parser.add_argument(
-        "--processes",
-        **count,
-        help="with --frameworks: start every way N times, 11 or more for all of them, at half a "
-        "minute each; the answer then holds for the programs and not only for one run of them",
-    )
+    option = parser.add_argument
+    about = "how many inputs a call computes at once, else 1; several give speed-ups by size"
+    option("--batch", **count, nargs="+", default=[1], help=about)
+    about = "compare all installed frameworks of the course, each way in a process of its own"
+    option("--frameworks", action="store_true", help=about)
+    about = "with --frameworks: start every way N times, 11 or more, at half a minute each"
+    option("--processes", **count, help=about)
     add_json(parser)
     parser.set_defaults(run=run, error=parser.error)
 
@@ -72,8 +57,8 @@ def run(options):
 
 
 def without_limits(comparison):
-    """The comparison without the limits, which are no ways to choose, and a line about each."""
+    """The comparison without the limits, which nobody can choose, and a line about each limit."""
     limits = [label for label in comparison if "limit: " in label]
-    lines = [f"{label}: {seconds(comparison[label].median)} a call" for label in limits]
+    lines = [f"{label}: {seconds(comparison[label].median)} per call" for label in limits]
     ways = [label for label in comparison if label not in limits]
     return (comparison.select(ways) if len(ways) > 1 else comparison), lines

@@ -1,32 +1,5 @@
-"""`python -m d2lhybrid compare mine.py`: does compiling help your model, the way you use it?"""
+"""Does compiling help your model, the way you use it?
 
-import argparse
-import ast
-import os
-import sys
-from argparse import Namespace
-from collections.abc import Callable
-from pathlib import Path
-from statistics import median
-
-from ..benchmark.advice import advice
-from ..benchmark.candidates import isolated
-from ..benchmark.comparison import compare
-from ..benchmark.metadata import available_cores, load_average
-from ..benchmark.results import Comparison
-from ..benchmark.sweeps import Sweep, sweep
-from ..benchmark.timing import CandidateError
-from ..frameworks.threads import AT_ONCE, SOON, WAITING
-from ..tables import Column, seconds, text_table
-from .options import add_json, positive_int, write_json
-
-PROCESSES = 9  # the fewest for which the interval leaves out the fastest and the slowest process
-EXAMPLE = Path(__file__).with_name("example.py")
-RULE = (
-    "every `def` at the top level of the file builds one candidate, unless it has parameters (with "
-    '--sizes, exactly one) or its name begins with "_"; `d2lhybrid compare --example` prints one'
-)
-ABOUT = """
 In the file every `def` at the top level without parameters builds one candidate: it returns a
 function without arguments, which is called and timed. The first is the baseline. Names that begin
 with "_" are left alone. Each candidate is started several times, in a Python process of its own,
@@ -42,12 +15,37 @@ millisecond are judged best with one thread, as idle threads wait actively and d
 
 What is built once and shipped, such as an exported file, is built beforehand, by another program:
 let the candidate only load it. torch.compile finds in its cache what an earlier process compiled;
-the build cost of the first one on this machine is in a note; --cold-cache asks for it each time.
+with --cold-cache it compiles in each process.
 
 The exit status is 0 for an answer, whatever it says; 2 for a file that cannot be used; 3 for an
 answer without the candidates that failed; 130 if Ctrl-C ended it, with an answer from what was
 measured until then. `Comparison.from_dict(json.load(file)["comparison"])` reads what --json wrote.
 """
+
+import argparse
+import ast
+import json
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from math import ceil
+from pathlib import Path
+from statistics import median
+
+from ..benchmark.candidates import isolated
+from ..benchmark.comparison import compare
+from ..benchmark.metadata import available_cores, load_average
+from ..benchmark.results import Comparison
+from ..benchmark.statistics import FASTER, UNCLEAR
+from ..benchmark.sweeps import Sweep, sweep
+from ..benchmark.timing import CandidateError
+from ..frameworks.threads import AT_ONCE, SOON, WAITING
+from ..tables import Column, seconds, text_table
+
+PROCESSES = 9  # the fewest for which the interval leaves out the fastest and the slowest process
+MORE = 4  # times as much, for an interval half as wide
+EXAMPLE = Path(__file__).with_name("example.py")
 
 
 def add_command(commands):
@@ -55,8 +53,7 @@ def add_command(commands):
     parser = commands.add_parser(
         "compare",
         help="compare the candidates that a file of yours builds: does compiling help your model?",
-        description="Compare the candidates that a file builds, each in processes of its own.",
-        epilog=ABOUT,
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option, count = parser.add_argument, {"type": positive_int, "metavar": "N"}
@@ -64,36 +61,20 @@ def add_command(commands):
     option("--example", action="store_true", help="print such a file, for PyTorch")
     option("--calls", **count, help="judge building and N calls together, computed from both")
     option("--processes", **count, default=PROCESSES, help="start every candidate N times, else 9")
-    option(
-        "--time-limit",
-        type=float,
-        metavar="S",
-        help="seconds of measuring, half a second for each process by default; a round that has "
-        "begun is ended, and each process measures one",
-    )
+    option("--time-limit", type=float, metavar="S", help="seconds to measure in all, else N / 2")
     option("--sizes", **count, nargs="+", help="give each size to functions with one parameter")
-    option(
-        "--threads", **count, nargs="+", default=[None], help="how many threads; a table for each N"
-    )
-    option(
-        "--cold-cache",
-        action="store_true",
-        help="build with torch.compile's cache in an empty folder",
-    )
+    about = "how many threads; a table for each N"
+    option("--threads", **count, nargs="+", default=[None], help=about)
+    option("--cold-cache", action="store_true", help="give torch.compile an empty cache each time")
     option("--no-check", action="store_true", help="do not check that all return the same")
-    option(
-        "--tolerance",
-        type=float,
-        metavar="R",
-        help="how far results may differ, relative to the largest number; by default the rounding "
-        "of their format, 2e-5 for float32, 0.04 for bfloat16 and quantised numbers",
-    )
+    about = "how far results may differ, relative to the largest number; else the format's rounding"
+    option("--tolerance", type=float, metavar="R", help=about)
     add_json(parser)
     parser.set_defaults(run=run, error=parser.error)
 
 
 def run(options):
-    """Compare, print and write. The exit status is in ABOUT."""
+    """Compare, print and write. The exit status is in the module's docstring."""
     if options.example:
         print(EXAMPLE.read_text(encoding="utf-8"), end="")
         return
@@ -115,7 +96,7 @@ def run(options):
         for text in dict.fromkeys(map(_in_options, errors)):
             print(f"\nleft out: {text}")
         write_json(options.json, answer)
-        if was_interrupted(answer, {error.label for error in errors}):
+        if not answer.complete:
             raise SystemExit(130)
         status = 3 if errors else status
     if status:
@@ -133,20 +114,15 @@ def builders(path: Path, parameters: int = 0) -> list[str]:
     fewer than two, or the file is no Python program.
     """
     try:
-        tree = ast.parse(path.read_bytes(), str(path))
+        tree = ast.parse(path.read_text("utf-8-sig"), str(path))
     except (OSError, SyntaxError, ValueError) as error:  # the last of null bytes
         raise UnusableFile(f"{path} is no Python file in UTF-8: {error}") from error
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    last = {node.name: node for node in functions}  # the last definition of a name counts
-    found = [
-        node.name
-        for node in functions
-        if node is last[node.name] and node.name[0] != "_" and _takes(node.args, parameters)
-    ]
+    # The last definition of a name counts.
+    functions = {node.name: node.args for node in tree.body if isinstance(node, ast.FunctionDef)}
+    found = [n for n, args in functions.items() if n[0] != "_" and _takes(args, parameters)]
     if len(found) < 2:
-        raise UnusableFile(
-            f"{path} builds too few candidates ({', '.join(found) or 'none'}): {RULE}"
-        )
+        advice = "see `d2lhybrid compare --help`"
+        raise UnusableFile(f"{path} builds too few candidates, {found}; {advice}")
     return found
 
 
@@ -204,14 +180,6 @@ def _in_options(text):
     return str(text).replace("check=False", "--no-check").replace("tolerance=", "--tolerance ")
 
 
-def was_interrupted(answer: Comparison | Sweep, failed: set[str]) -> bool:
-    """Whether Ctrl-C ended the measuring, and not that the baseline or all others `failed`."""
-    last = [*answer.values()][-1] if isinstance(answer, Sweep) else answer
-    others = {label for label in last if label != last.baseline}
-    has_ended_itself = not last.complete and (last.baseline in failed or others <= failed)
-    return not answer.complete and not has_ended_itself
-
-
 def report(answer: Comparison | Sweep) -> None:
     """Print the answer, and what it means."""
     if isinstance(answer, Sweep):
@@ -239,3 +207,88 @@ def single_calls(comparison: Comparison) -> str:
         rows.append([*row, f"{median(memory) / 1e6:.0f} MB" if memory else ""])
     titles = ["single calls: p50", "p95", "p99", "peak memory"]
     return text_table([Column(""), *(Column(title, 10) for title in titles)], rows)
+
+
+# What an answer means ----------------------------------------------------------------------------
+
+
+def advice(comparison: Comparison) -> str:
+    """Which candidate to take; or to stay with the baseline; or that this run cannot tell.
+
+    Where the number of calls is given, the total of building and calling counts, otherwise a call.
+    It speaks to who has called `python -m d2lhybrid compare`, and names its options.
+    """
+    base, calls = comparison.baseline, comparison.calls
+    for_calls = "" if calls is None else f" for {calls} call{'s' * (calls != 1)}"
+    others = {label: r.total or r for label, r in comparison.items() if label != base}
+    if faster := [label for label, found in others.items() if found.verdict == FASTER]:
+        best = max(faster, key=lambda label: others[label].speedup)
+        found = others[best]
+        what = "a call" if calls is None else "with building, that"
+        text = f"Take {best}{for_calls}: {what} is {found.speedup:.2f} times as fast as with {base}"
+        text += _range(found) + (_pays(comparison[best]) if calls is None else "")
+        rivals = [label for label in others if label != best and others[label].high >= found.low]
+        return text + (f"; {' or '.join(rivals)} may be as good." if rivals else ".")
+    largest = 1 + comparison.min_effect  # a speed-up below that is never called one
+    unclear = {k: r for k, r in others.items() if r.verdict == UNCLEAR and r.high > largest}
+    if not unclear:
+        return f"Stay with {base}{for_calls}: nothing else is faster."
+    names = " or ".join(label + _range(found) for label, found in unclear.items())
+    text = f"This run cannot tell whether {names} is faster than {base}{for_calls}"
+    return f"{text}: {_hint(comparison, comparison[next(iter(unclear))])}."
+
+
+def _range(found):
+    return f" ({found.low:.2f} to {found.high:.2f})" if found.is_known else ""
+
+
+def _pays(result):
+    """After how many calls the build cost is paid back."""
+    low, calls, high = result.break_even_low, result.break_even, result.break_even_high
+    if not calls:
+        return ""
+    ends = "" if low is None else f" ({low} to {'never' if high is None else high})"
+    return f", and building it pays after about {calls} call{'s' * (calls != 1)}{ends}"
+
+
+def _hint(comparison, result):
+    """What would make the interval of an unclear result narrower."""
+    if not comparison.complete:
+        return "it was interrupted, so let it run to its end"
+    if result.total is None and result.low > 1 + comparison.min_effect:
+        return f"{comparison.baseline} differs from itself by {comparison.noise_floor:.0%}"
+    between, within = result.spread_between, result.spread_within
+    # A process measures the building once, however long it takes.
+    if result.total or not result.is_known or (between is not None and between > 2 * within):
+        return f"give it more processes (--processes {MORE * len(comparison.processes)})"
+    return f"give it more time (--time-limit {ceil(MORE * comparison.duration)})"
+
+
+# What the commands have in common -----------------------------------------------------------------
+
+
+def positive_int(text):
+    """A whole number, 1 or more."""
+    if not (text.isdecimal() and int(text) >= 1):
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number, 1 or more")
+    return int(text)
+
+
+def output_file(path):
+    """The path of a file in a folder that is there: nobody wants to learn after measuring."""
+    if not Path(path).parent.is_dir():
+        raise argparse.ArgumentTypeError(f"the folder of {path!r} does not exist")
+    return path
+
+
+def add_json(parser):
+    """The option for a file."""
+    about = "write all that was measured"
+    parser.add_argument("--json", type=output_file, metavar="FILE", help=about)
+
+
+def write_json(path: str | None, answer: Comparison | Sweep) -> None:
+    """Write {"comparison": what `Comparison.from_dict` reads}, or {"sweep": ...}."""
+    if path:
+        kind = "sweep" if isinstance(answer, Sweep) else "comparison"
+        Path(path).write_text(json.dumps({kind: answer.to_dict()}), encoding="utf-8")

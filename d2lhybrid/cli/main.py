@@ -1,7 +1,6 @@
 """The commands of `python -m d2lhybrid`, or `d2lhybrid`, and how they end in a terminal."""
 
 import argparse
-import os
 import sys
 
 from .. import __version__
@@ -21,13 +20,9 @@ def main(arguments=None):
 
 
 def run():
-    """`main`, for a terminal: without a traceback for Ctrl-C, or where nobody reads on."""
+    """`main`, for a terminal: without a traceback for Ctrl-C."""
     sys.stdout.reconfigure(errors="replace")  # not every terminal has a sign for micro
     try:
         main()
-        sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(130)  # before anything was measured
-    except BrokenPipeError:  # as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the last flush
-        sys.exit(1)

@@ -49,6 +49,8 @@ DIFFERING = [
     (1.0, 1.0 + 1e-9, "largest difference is 1e-09"),
     (1, 2, "1 against 2"),
     (inf, -inf, "difference is inf"),
+    (inf, 1.0, "difference is inf"),
+    (torch.tensor([nan]), torch.tensor([1.0]), "difference is nan"),
     ([1, 2], [1], "2 values against 1"),
     ((torch.ones(2),), torch.ones(2), "tuple against Tensor"),
     (torch.tensor(1.0), 1 + 1j, "largest difference is 1,"),
@@ -144,7 +146,7 @@ def test_programs_with_state_are_compared_at_the_same_call():
     slow = "import time; time.sleep(0.06)"  # so it makes three first calls, and the other twenty
     compared(counting(), counting(change=slow))
     wrong = counting(change="state[0] += 0.5 * (state[0] == 2)")
-    with pytest.raises(ResultsDiffer, match="not in the first but in the third call: "):
+    with pytest.raises(ResultsDiffer, match="in the third call: "):
         compared(counting(), wrong)
 
 
@@ -154,32 +156,6 @@ def test_results_are_kept_before_a_later_call_changes_them():
         "return array", "buffer[:] = array; return buffer"
     )
     compared(isolated(source), counting("numpy.full(3, state[0])", "import numpy"))
-
-
-@pytest.mark.parametrize(
-    ("found", "expected", "said"),
-    [
-        (3.0001, 3.0, "tolerance=3.7e-05 would let it pass"),
-        ([3.0, 1.1], [3.0, 1.0], "tolerance=0.1 would let it pass"),
-        ([1e-5 + 3.0, 1.01], [3.0, 1.0], "tolerance=0.011 would let it pass"),  # of all parts
-        (torch.tensor([2.0, 1.0]), torch.tensor([2.0, 1.01]), "tolerance=0.0055 would"),
-        ([3.0, 1.2], [3.0, 1.0], None),  # a tolerance that lets nearly everything pass
-        (3.0, "three", None),
-        ([1.0], [1.0, 2.0], None),
-        (torch.tensor([nan]), torch.tensor([1.0]), None),
-        ([nan, 3.0], [1.0, 3.01], None),
-    ],
-)
-def test_message_names_a_tolerance_that_passes(found, expected, said):
-    candidates = {"a": lambda: expected, "b": lambda: found}
-    with pytest.raises(ResultsDiffer) as caught:
-        compare(candidates, time_limit=0)
-    assert str(caught.value).count("tolerance=") == (said is not None)
-    assert "; check=False compares their times" in str(caught.value)
-    if said:
-        assert said in str(caught.value)
-        tolerance = float(str(caught.value).partition("tolerance=")[2].split()[0])
-        compare(candidates, time_limit=0, tolerance=tolerance)
 
 
 def test_tolerance_follows_from_the_dtypes_of_the_results():

@@ -19,19 +19,17 @@ from d2lhybrid.tables import seconds
 
 SPEEDS = [
     (20e-6, FASTER, 1.5),
-    (29e-6, FASTER, 30 / 29),
     (29.9e-6, EQUAL, 30 / 29.9),
     (30e-6, EQUAL, 1.0),
     (30.2e-6, EQUAL, 30 / 30.2),
-    (31e-6, SLOWER, 30 / 31),
     (3.0, SLOWER, 1e-5),
 ]
 
 
 @pytest.mark.parametrize(("other", "verdict", "speedup"), SPEEDS)
-@pytest.mark.parametrize("scatter", [0.0, 0.02])
-def test_verdict_and_speedup(clock, other, verdict, speedup, scatter):
-    clock.slow = restless(scatter) if scatter else clock.slow
+@pytest.mark.parametrize("spread", [0.0, 0.02])
+def test_verdict_and_speedup(clock, other, verdict, speedup, spread):
+    clock.slow = restless(spread) if spread else clock.slow
     result = compare({"a": clock.work(30e-6), "b": clock.work(other)}, clock=clock)
     r = result["b"]
     assert r.verdict == verdict
@@ -70,19 +68,19 @@ def test_noise_floor_is_the_difference_of_the_baselines_blocks():
         assert result["b"].verdict == verdict
 
 
-# building, first calls, a later call, price, calls until it pays (the baseline takes 1 ms)
-PRICES = [
+# building, first calls, a later call, build cost, break-even (the baseline takes 1 ms)
+BUILD_COSTS = [
     (2.0, [1.0, 0.1], 0.5e-3, 3.099, 6198),
     (0.0, [0.5e-3], 0.5e-3, 0.0, 0),
-    (0.0, [0.1e-3], 0.5e-3, 0.0, 0),  # a price below nothing would be no price
+    (0.0, [0.1e-3], 0.5e-3, 0.0, 0),  # a cost below nothing would be no cost
     (0.0, [1.0005e-3], 0.5e-3, 0.5005e-3, 2),
     (2.0, [1.0], 2e-3, 2.998, None),  # slower: it never pays
     (2.0, [1.0], 1e-3, 2.999, None),  # inconclusive: who knows
 ]
 
 
-@pytest.mark.parametrize(("building", "first_calls", "then", "cost", "break_even"), PRICES)
-def test_price_and_break_even(clock, building, first_calls, then, cost, break_even):
+@pytest.mark.parametrize(("building", "first_calls", "then", "cost", "break_even"), BUILD_COSTS)
+def test_build_cost_and_break_even(clock, building, first_calls, then, cost, break_even):
     candidate = built(clock, building, *first_calls, then=then)
     result = compare({"a": clock.work(1e-3), "b": candidate}, clock=clock)
     assert result["b"].build_cost == pytest.approx(cost, abs=1e-6)
@@ -122,12 +120,6 @@ def test_environment_limits_the_time_and_says_so(clock, monkeypatch, most, secon
     assert (note in str(result)) == (most is not None)
 
 
-def test_environment_limits_long_calls_too(clock, monkeypatch):
-    monkeypatch.setenv("D2LHYBRID_TIME_LIMIT", "0.25")
-    candidates = {"a": clock.work(0.2), "b": clock.work(0.1)}
-    assert compare(candidates, clock=clock).rounds == 1
-
-
 @pytest.mark.parametrize("seconds", [1e-5, 0.2])
 def test_time_limit_of_zero_means_one_round(clock, seconds):
     candidates = {"a": clock.work(seconds), "b": clock.work(seconds)}
@@ -138,32 +130,16 @@ def two(clock, **others):
     return {"a": clock.work(1e-3, 1.0), "b": clock.work(1e-3, 1.0)} | others
 
 
-def works_until(clock, end):
-    def run():
-        clock.now += 1e-3 if clock.now < end else 0
-
-    return run
-
-
 # what is asked of compare, the error, what its message must name
 BAD = [
     (lambda c: compare({"a": fails}), ValueError, "at least two candidates"),
     (lambda c: compare({"a": fails, "b": 3}), TypeError, "'b' must be callable"),
     (lambda c: compare(two(c), baseline="x"), ValueError, "baseline 'x' is not one of"),
-    (lambda c: compare(two(c, x=build(lambda: 3)), clock=c), TypeError, "'x' built 3, which"),
+    (lambda c: compare(two(c, x=build(lambda: 3)), clock=c), TypeError, "'x' returned 3, which"),
     (lambda c: compare(two(c, x=fails), clock=c), CandidateError, "'x' raised ZeroDivisionError"),
     (lambda c: compare(two(c, x=build(fails)), clock=c), CandidateError, "'x' raised ZeroDiv"),
     (lambda c: compare(two(c, x=lambda: 1.0), clock=c), ValueError, "too little time .* of 'x'"),
-    (
-        lambda c: compare(two(c, x=works_until(c, 0.15)), clock=c, check=False),
-        ValueError,
-        "the clock sees too little time pass in 1 calls of 'x'",
-    ),
-    (
-        lambda c: compare(two(c, x=c.work(1e-3, 1.25)), clock=c),
-        ValueError,
-        "'x' does not return what 'a' returns: the largest difference is 0.25, and",
-    ),
+    (lambda c: compare(two(c, x=c.work(1e-3, 1.25)), clock=c), ValueError, "'x' does not return"),
     (lambda c: compare(two(c), clock=c)["x"], KeyError, "x"),
 ]
 
@@ -241,11 +217,6 @@ def test_nothing_else_need_be_installed():
     assert (run.stdout, run.stderr) == ("slower\n", "")
 
 
-def test_comparison_is_a_mapping(clock):
-    result = example(clock)
-    assert [r.label for r in result.values()] == list(result) == ["eager", "same", "compiled"]
-
-
 def test_on_error_leaves_out_what_fails(clock):
     errors = []
     candidates = two(clock, x=fails, y=build(fails))
@@ -259,26 +230,48 @@ def test_on_error_leaves_out_what_fails(clock):
 
 
 def test_to_dict_and_from_dict(clock):
-    result = example(clock, scatter=0.05)
+    result = example(clock, spread=0.05)
     data = json.loads(json.dumps(result.to_dict()))
     assert Comparison.from_dict(data) == result
-    data["took"] = data.pop("duration")  # as older files have it
-    for timing in data["processes"][0].values():
-        timing["build_state"] = timing.pop("build_state")
-    assert Comparison.from_dict(data) == result
+
+
+OLD_TIMES = {"block_a": [0.5, 0.5], "block_b": [0.5, 0.5], "calls": 1, "warmup": [0.75]}
+OLD_REST = {"inner_calls": 1, "single": [], "memory": None}
+OLD_FILE = {  # as version 1.0.0 wrote it
+    "baseline": "a",
+    "launches": [
+        {
+            "a": OLD_TIMES | {"build": None, "built_in": ""} | OLD_REST,
+            "b": OLD_TIMES | {"build": 2.0, "built_in": "cold process"} | OLD_REST,
+        }
+    ],
+    "min_effect": 0.01,
+    "took": 2.0,
+    "complete": True,
+    "machine": {"date": "2026-11-26T21:08:19+00:00", "notes": []},
+    "calls": None,
+}
+
+
+def test_from_dict_reads_older_files():
+    comparison = Comparison.from_dict(json.loads(json.dumps(OLD_FILE)))
+    assert (comparison.duration, comparison.rounds) == (2.0, 2)
+    b = comparison["b"]
+    assert (b.build_state, b.build_cost, b.median) == ("cold process", 2.25, 0.5)
+    assert Comparison.from_dict(comparison.to_dict()) == comparison
 
 
 def test_text_has_a_table_of_speeds_and_one_of_build_costs(clock):
-    speeds, prices, notes = (part.splitlines() for part in str(example(clock)).split("\n\n"))
+    speeds, costs, notes = (part.splitlines() for part in str(example(clock)).split("\n\n"))
     _, eager, same, compiled = speeds
-    assert same.endswith("1.000    1.000 to 1.000     equivalent")
+    assert same.split()[3:] == ["1.000", "1.000", "to", "1.000", "equivalent"]
     assert eager.split() == ["eager", "30.00", "µs", "baseline"]
     assert compiled.split()[4:6] == ["1.500", "to"]
-    assert prices[0].split() == ["built", "build", "cost", "break-even"]
-    assert re.fullmatch(r"compiled  in a (cold|warm) process +2\.100 s +\d+ calls", prices[1])
+    assert costs[0].split() == ["built", "build", "cost", "break-even"]
+    assert re.fullmatch(r"compiled  in a (cold|warm) process +2\.100 s +\d+ calls", costs[1])
     for note, start in zip(notes, ["noise floor 0.0%, ", "measured on: ", "with: "], strict=True):
         assert note.startswith(start)
-    assert max(map(len, [*speeds, *prices])) <= 88
+    assert max(map(len, [*speeds, *costs])) <= 88
 
 
 def test_markdown_and_html_hold_what_the_text_holds(clock):
@@ -291,15 +284,10 @@ def test_markdown_and_html_hold_what_the_text_holds(clock):
             assert cell in shown
 
 
-def test_picture_shows_labels_verdicts_and_the_equivalence_margin(clock):
-    result = example(clock)
-    ax = result.plot()
+def test_picture_shows_labels_and_verdicts(clock):
+    ax = example(clock).plot()
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["same", "compiled"]
     assert [text.get_text() for text in ax.texts] == ["1.00  equivalent", "1.50  faster"]
-    (band,) = ax.patches
-    edge = result.equivalence_margin
-    assert edge == pytest.approx(1.01)
-    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((1 / edge, edge))
 
 
 def test_interrupt_after_a_failure_keeps_what_was_measured(clock):

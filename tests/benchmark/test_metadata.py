@@ -2,8 +2,6 @@
 
 import json
 import os
-import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,11 +10,7 @@ import torch
 import d2lhybrid
 from d2lhybrid import available_cores, compare
 from d2lhybrid.benchmark import metadata as module
-from d2lhybrid.benchmark.metadata import (
-    describe_machine,
-    format_metadata,
-    load_average,
-)
+from d2lhybrid.benchmark.metadata import describe_machine, format_metadata, load_average
 
 
 def test_machine_is_described():
@@ -41,7 +35,6 @@ def test_devices_of_the_arguments_are_listed():
     there = SimpleNamespace(device="mps:0")
     assert describe_machine(3, there, there)["device"] == "mps:0"
     assert describe_machine(3)["device"] == "cpu"
-    assert "mps:0" in format_metadata(describe_machine(there))[0]
 
 
 GROUPS = [
@@ -50,8 +43,6 @@ GROUPS = [
     ("0::/\n", {"cpu.max": "max 100000"}, []),
     ("0::/\n", {"cpu.max": "150000 100000"}, [1.5]),
     ("0::/a/b\n", {"a/b/cpu.max": "400000 100000", "a/cpu.max": "200000 100000"}, [2, 4]),
-    ("0::/a\n", {"other/cpu.max": "100000 100000"}, []),
-    ("0::/a\n", {"a/cpu.max": "not a number"}, []),
 ]
 
 
@@ -74,23 +65,8 @@ def test_available_cores(limits, cores, monkeypatch):
     assert available_cores() == cores == describe_machine()["cores"]
 
 
-def test_busy_machine_is_noted(monkeypatch, clock):
-    cores = available_cores()
-    monkeypatch.setattr(module, "_ticks", lambda: (0, time.monotonic()))  # never idle
-    for load, said in ((cores + 0.25, 1), (cores - 0.25, 0)):
-        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
-        comparison = compare({"a": clock.work(1e-3), "b": clock.work(1e-3)}, clock=clock)
-        assert comparison.machine["load"] == [load, load]
-        note = f"\nnote: the machine was busy when this began: load {load:.1f}\n"
-        assert str(comparison).count(note) == said
+def test_load_average_is_part_of_the_answer(monkeypatch, clock):
+    comparison = compare({"a": clock.work(1e-3), "b": clock.work(1e-3)}, clock=clock)
+    assert comparison.machine["load"] == [0.5, 0.5]
     monkeypatch.delattr(os, "getloadavg")
     assert load_average() is None  # as on Windows
-
-
-def test_machine_is_busy_if_cores_work_while_this_thread_waits(monkeypatch):
-    for idle, busy in ((9, True), (11, False)):  # the load is the same, the answer is not
-        ticks = iter([(100, 1000), (100 + idle, 1020)])
-        monkeypatch.setattr(module, "_ticks", lambda ticks=ticks: next(ticks))
-        assert module.is_busy(1e4) is busy
-    monkeypatch.setattr(module, "_ticks", lambda: Path("/no such file").read_text())
-    assert module.is_busy(1e4)  # elsewhere the average must do

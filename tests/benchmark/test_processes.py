@@ -1,7 +1,6 @@
 """Programs in processes of their own: what they are given and return, and how they fail."""
 
 import os
-import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -10,14 +9,14 @@ import pytest
 from process_helpers import noted_starts
 
 from d2lhybrid import CandidateError, isolated
+from d2lhybrid.benchmark import processes
 from d2lhybrid.benchmark.processes import ProgramRunner, close_all
-from d2lhybrid.benchmark.timing import Runner
 
 ADDS = "def adds(x, y=1):\n    return lambda: x + y\n"
 
 
 @pytest.fixture(autouse=True)
-def start_workers(monkeypatch):
+def started(monkeypatch):
     """The processes that a test starts; none of them may be left when it ends."""
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # else Python itself would flush
     processes_of_test = noted_starts(monkeypatch)
@@ -35,7 +34,6 @@ def start():
 
     def start(source, *args, **options):
         source = dedent(source) if isinstance(source, str) else source
-        options = {"timeout": 30, **options}
         runners.append(ProgramRunner("mine", isolated(source, **options), args))
         return runners[-1]
 
@@ -59,13 +57,13 @@ def run(runner, first_calls=0):
 def test_program_file_is_read_at_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = Path("mine.py")
-    file.write_text("# -*- coding: latin-1 -*-\ndef _no(): 'ä'\ndef yes(): pass\n", "latin-1")
-    program = isolated(file, threads=2, timeout=5)
+    file.write_text("def _no(): 'ä'\ndef yes(): pass\n", "utf-8")
+    program = isolated(file, threads=2)
     file.unlink()
     assert "def _no(): 'ä'" in program.source
     assert (program.build, program.filename) == ("yes", "mine.py")
     assert program.path == str(tmp_path.resolve() / "mine.py")
-    assert (program.threads, program.timeout) == (2, 5.0)
+    assert program.threads == 2
     assert isolated(program.source, "_no").build == "_no"
 
 
@@ -78,7 +76,6 @@ def test_program_file_is_read_at_once(tmp_path, monkeypatch):
         ("def _a(): 1", None, ValueError),
         ("def a(): 1\ndef b(): 1", None, ValueError),
         ("def a(): 1", "b", ValueError),
-        ("class a: 1", "a", ValueError),
         ("def a():\n    return (\n", None, SyntaxError),
     ],
 )
@@ -93,16 +90,13 @@ def test_source_without_a_builder_is_refused(source, build, error):
 def test_program_runner_has_what_a_runner_has(start):
     runner = start(ADDS, numpy.arange(3.0), 2)
     assert run(runner).tolist() == [2, 3, 4]
-    here = Runner("mine", lambda: None, (), time.perf_counter)
-    here.warm_up()
-    private = {name for name in vars(here) if name[0] == "_"} | {"args", "function"}
-    for name in (vars(here).keys() | {"measure", "try_once", "fitting_calls"}) - private:
-        assert hasattr(runner, name), name
-    assert not hasattr(runner, "function")
     assert runner.build_state == "cold process"
     assert 0 < runner.fastest <= min(runner.warmup)
     assert runner.build > 0
     assert set(runner.machine["versions"]) >= {"Python", "numpy"}
+    runner.set_args((numpy.zeros(1), 5))
+    runner.warm_up(share_cores=False)
+    assert runner.results[-1].tolist() == [5]
 
 
 def test_result_that_cannot_be_sent_is_an_error_only_when_it_is_asked_for(start):
@@ -119,7 +113,7 @@ def test_result_that_cannot_be_sent_is_an_error_only_when_it_is_asked_for(start)
 def test_arguments_and_results_of_every_kind(start):
     args = 3, "ä", (1, [2.5, None]), {"k": numpy.float32([1])}
     assert repr(run(start("def same(*args):\n    return lambda: args", *args))) == repr(args)
-    large = numpy.random.default_rng(1).random(2**17)  # more than a pipe holds
+    large = numpy.random.default_rng(1).random(2**17)  # more than a socket holds
     assert (run(start(ADDS, large, 0)) == large).all()
 
 
@@ -161,11 +155,11 @@ def test_file_imports_its_neighbors_and_is_not_the_main_program(start, tmp_path)
         "import sched, os, sys\n"
         "def value():\n"
         "    own = __file__ == os.path.abspath(__file__) == sys.argv[0]\n"
-        "    return lambda: [sched.VALUE, own, sys.argv[1:]]\n"
+        "    return lambda: [sched.VALUE, own]\n"
         "if __name__ == '__main__':\n"
         "    raise SystemExit('this is not for us')\n"
     )
-    assert run(start(file, argv=("x",))) == [7, True, ["x"]]
+    assert run(start(file)) == [7, True]
 
 
 def test_threads_are_limited_before_the_start(start, monkeypatch):
@@ -233,55 +227,38 @@ def test_peak_memory_is_of_the_process_alone(start):
 # How it fails ---------------------------------------------------------------------------------
 
 FAILS = [
-    ("1 / 0\ndef a(): pass", "raised ZeroDivisionError: .* (<program>, line 1)", 1),
+    ("1 / 0\ndef a(): pass", "raised ZeroDivisionError: .* (<program>, line 1)"),
     (
         "import json\ndef a():\n    json.loads('')",  # inside the library
         "raised JSONDecodeError: Expecting value.* (<program>, line 3)",
-        3,
     ),
     (
         "def a():\n    left = [0] * 40\n    return lambda: left.pop()",  # in a late call
         "raised IndexError: pop from empty list (<program>, line 3)",
-        3,
     ),
-    ("import sys\ndef a():\n    sys.exit(3)", "raised SystemExit: 3 .*line 3)", 3),
-    ("def a():\n    return 3", "raised TypeError: .* built 3, which is not callable", 0),
-    ("def a(): pass\ndel a", "raised AttributeError: .*'a'", 0),  # no such function any more
-    ("def a(): pass\nreturn", "raised SyntaxError: 'return' outside .* (<program>, line 2)", 2),
+    ("def a():\n    return 3", "raised TypeError: .* returned 3, which is not callable"),
+    ("def a(): pass\ndel a", "raised AttributeError: .*'a'"),  # no such function any more
     (
         "import os\ndef a():\n    print('bye')\n    os._exit(3)",
-        "ended with exit code 3 while it was built .*; its last words:\n    bye",
-        0,
+        "ended with exit code 3 while it was built .*; it printed last:\n    bye",
     ),
 ]
 SIGNALLED = [
     (
         "import ctypes\ndef a():\n    print('bye')\n    ctypes.string_at(0)",
-        "was killed by signal 11 (SIGSEGV) while it was built .* (<program>, line 4); "
-        "its last words:\n    bye\n    Fatal Python error: Segmentation fault",
-        4,
+        "was killed by signal 11 (SIGSEGV) while it was built .*; it printed last:\n    bye\n"
+        "    Fatal Python error: Segmentation fault",
     ),
 ]
 
 
-@pytest.mark.parametrize(("source", "message", "line"), FAILS + SIGNALLED * (os.name == "posix"))
-def test_failure_says_what_happened_and_where(start, source, message, line):
+@pytest.mark.parametrize(("source", "message"), FAILS + SIGNALLED * (os.name == "posix"))
+def test_failure_says_what_happened_and_where(start, source, message):
     pattern = r"(?s)candidate 'mine' " + message.replace("(", r"\(").replace(")", r"\)")
     with pytest.raises(CandidateError, match=pattern) as caught:
         run(start(source))
-    error = caught.value
-    assert (error.label, error.filename, error.line) == ("mine", "<program>", line)
-    assert len(str(error)) < 400
-
-
-def test_traceback_shows_the_programs_own_lines(start, tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text("import json\ndef _read():\n    json.loads('')\ndef a():\n    _read()\n")
-    with pytest.raises(CandidateError, match=r"mine\.py, line 3\)") as caught:
-        run(start(file))
-    (note,) = caught.value.__notes__
-    assert note.count('mine.py", line') == 2
-    assert "json.loads('')" in note
+    assert caught.value.label == "mine"
+    assert len(str(caught.value)) < 400
 
 
 @pytest.mark.parametrize(
@@ -296,16 +273,11 @@ def test_traceback_shows_the_programs_own_lines(start, tmp_path):
         ),
     ],
 )
-def test_program_that_hangs_is_killed(start, started, source, doing):
-    with pytest.raises(CandidateError, match=f"'mine' did not answer for 1 s {doing}"):
-        run(start(source, timeout=1))
+def test_program_that_hangs_is_killed(start, started, source, doing, monkeypatch):
+    monkeypatch.setattr(processes, "TIMEOUT", 2)
+    with pytest.raises(CandidateError, match=f"'mine' did not answer for 2 s {doing}"):
+        run(start(source))
     assert started[0].poll() is not None  # not only after `close_all`
-
-
-@pytest.mark.parametrize("flood", ["while True: print('x' * 999)", "return lambda: print(MANY)"])
-def test_program_that_prints_much_is_killed(start, flood):
-    with pytest.raises(CandidateError, match="'mine' printed more than 1 MiB"):
-        run(start(f"MANY = 'x' * 2**16\ndef a():\n    {flood}"))
 
 
 def test_request_after_the_end_is_an_error(start):
@@ -314,12 +286,3 @@ def test_request_after_the_end_is_an_error(start):
     close_all([runner])
     with pytest.raises(CandidateError, match="'mine' ended with exit code 0 while it was called"):
         runner.try_once()
-
-
-def test_cold_cache_is_an_empty_folder_that_is_removed(start):
-    source = "import os\ndef a():\n    return lambda: os.environ['TORCHINDUCTOR_CACHE_DIR']"
-    runner = start(source, cold_cache=True)
-    folder = Path(run(runner))
-    assert os.listdir(folder) == []
-    close_all([runner])
-    assert not folder.exists()

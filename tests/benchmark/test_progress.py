@@ -20,7 +20,7 @@ def test_progress_is_for_terminals_and_is_erased(clock, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", Terminal())
     compare(candidates, clock=clock)
     lines = sys.stderr.getvalue().split("\r")
-    assert "18 s of 30 s" in lines
+    assert "measuring" in [line.strip() for line in lines]
     assert lines[-1] == lines[-2].strip() == ""
     monkeypatch.setattr(sys, "stderr", None)  # closed
     compare(candidates, clock=clock)

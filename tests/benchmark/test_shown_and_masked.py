@@ -10,8 +10,8 @@ from d2lhybrid.benchmark.sweeps import Sweep
 
 
 def test_sanitizer_masks_figures_and_no_label(clock):
-    one = example(clock, scatter=0.1, time_limit=0.1)
-    other = example(Clock(), speed=0.02, scatter=0.5, time_limit=0.1)
+    one = example(clock, spread=0.1, time_limit=0.1)
+    other = example(Clock(), speed=0.02, spread=0.5, time_limit=0.1)
     assert {r.verdict for r in one.values()} != {r.verdict for r in other.values()}
     for show in (str, lambda c: c._repr_html_(), lambda c: str(Sweep({1: c, 8: c}))):
         text = sanitize(show(one)).replace("cold process", "warm process")
@@ -21,12 +21,12 @@ def test_sanitizer_masks_figures_and_no_label(clock):
             assert label in text
 
 
-def test_sanitizer_masks_launches_and_totals(clock):
-    def several(speed, scatter):
+def test_sanitizer_masks_processes_and_totals(clock):
+    def several(speed, spread):
         machine = Clock()
-        processes = [example(machine, speed, scatter, time_limit=0.02) for _ in range(6)]
-        launched = tuple(launch.timings for launch in processes)
-        return replace(processes[0], processes=launched, calls=200)
+        trials = [example(machine, speed, spread, time_limit=0.02) for _ in range(6)]
+        processes = tuple(trial.timings for trial in trials)
+        return replace(trials[0], processes=processes, calls=200)
 
     one, other = several(1.0, 0.1), several(0.02, 0.5)
     for show in (str, lambda c: c._repr_html_()):

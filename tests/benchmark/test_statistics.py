@@ -67,7 +67,7 @@ def test_repeated_values_count_once():
         assert 0.9 < median(widths) < 1.5, times
 
 
-def test_trend_makes_the_sample_small_and_changing_scatter_does_not():
+def test_trend_makes_the_sample_small_and_changing_spread_does_not():
     values = noise(600)
     assert effective_sample_size(sorted(values)) < FEW
     low, _, high = interval(sorted(values))  # of a trend nothing follows but how far it went

@@ -70,11 +70,11 @@ def test_simulation_is_reproducible():
     assert once() == once()
 
 
-def test_several_candidates_and_launches_are_measured():
+def test_several_candidates_and_processes_are_measured():
     kinds = [KINDS["5 together, rough"], KINDS["processes, 1 % apart"]]
-    together, launched = [simulation.measured(kind, 0.0, Random(1)) for kind in kinds]
+    together, several = [simulation.measured(kind, 0.0, Random(1)) for kind in kinds]
     assert len(together) == 4
-    assert [result.independent_rounds for result in launched] == [simulation.PROCESSES]
+    assert [result.independent_rounds for result in several] == [simulation.PROCESSES]
 
 
 def calls(noises, count=50_000):
@@ -121,7 +121,7 @@ def test_modes_last_as_long_as_they_should():
     assert fmean(slow) == pytest.approx(0.5, abs=0.05)
 
 
-def test_launch_has_one_speed():
+def test_process_has_one_speed():
     noises = [simulation.apart(0.03, Random(i)) for i in range(1000)]
     factors = [noise(0.0, 1.0) for noise in noises]
     assert factors == [noise(5.0, 1.0) for noise in noises]

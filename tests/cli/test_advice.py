@@ -1,10 +1,10 @@
 """The sentence at the end: what a comparison means for a person who has to choose."""
 
 import pytest
-from benchmark_helpers import launched, steady
+from benchmark_helpers import several_processes, steady
 
-from d2lhybrid.benchmark.advice import advice
 from d2lhybrid.benchmark.timing import Measurement
+from d2lhybrid.cli.compare import advice
 
 FASTER = [1.6, 1.8, 1.9, 2.0, 2.0, 2.0, 2.1, 2.2, 2.5]  # 9 processes: 1.8 to 2.2
 SLOWER = [1 / s for s in FASTER]
@@ -21,57 +21,47 @@ def noisy(i):
 
 
 def of(calls=None, complete=True, **speedups):
-    """A Comparison with a: the speed-ups of each other candidate, one for each launch."""
+    """A Comparison with a: the speed-ups of each other candidate, one for each process."""
     processes = [
         {"a": steady(1.0)} | {k: steady(1 / s) for k, s in zip(speedups, row, strict=True)}
         for row in zip(*speedups.values(), strict=True)
     ]
-    return launched(processes, calls, complete)
+    return several_processes(processes, calls, complete)
 
 
-def with_prices(prices, calls=None):
+def with_build_costs(costs, calls=None):
     """A call of b saves one second of two; that is paid after as many calls as it cost seconds."""
-    return launched([{"a": steady(2.0), "b": steady(1.0, build=p)} for p in prices], calls)
+    return several_processes([{"a": steady(2.0), "b": steady(1.0, build=c)} for c in costs], calls)
 
 
 @pytest.mark.parametrize(
     ("comparison", "sentence"),
     [
         (of(b=FASTER), f"{TAKE} (1.80 to 2.20)."),
-        (of(b=FASTER, complete=False), f"{TAKE} (1.80 to 2.20)."),  # interrupted late enough
-        (
-            of(b=[2.0] * 9, c=[3.0] * 9, d=SLOWER),
-            "Take c: a call is 3.00 times as fast as with a (3.00 to 3.00).",
-        ),
         (
             of(b=[2.1] * 9, c=FASTER, d=[1.2] * 9, e=[2.1] * 9),
             "Take b: a call is 2.10 times as fast as with a (2.10 to 2.10); c or e may be as good.",
         ),
         (of(b=SLOWER, c=EQUAL, d=NOT_FASTER), "Stay with a: nothing else is faster."),
-        (of(b=SLOWER, calls=7), "Stay with a for 7 calls: nothing else is faster."),
         (
-            with_prices([20.5, 50.0, 80.0, 10.0, 30.0, 40.0, 60.0, 70.0, 90.0]),
+            with_build_costs([20.5, 50.0, 80.0, 10.0, 30.0, 40.0, 60.0, 70.0, 90.0]),
             f"{TAKE} (2.00 to 2.00), and building it pays after about 50 calls (21 to 80).",
         ),
+        (with_build_costs([0.0] * 9), f"{TAKE} (2.00 to 2.00)."),  # nothing to pay back
         (
-            with_prices([1.0]),  # one launch gives no interval of the break-even
-            f"{TAKE} (2.00 to 2.00), and building it pays after about 1 call.",
-        ),
-        (with_prices([0.0009] * 9), f"{TAKE} (2.00 to 2.00)."),  # too cheap to be worth a word
-        (
-            with_prices([50.0] * 9, calls=200),
+            with_build_costs([50.0] * 9, calls=200),
             "Take b for 200 calls: with building, that is 1.60 times as fast as with a "
             "(1.60 to 1.60).",
         ),
-        (with_prices([50.0] * 9, calls=1), "Stay with a for 1 call: nothing else is faster."),
+        (with_build_costs([50.0] * 9, calls=1), "Stay with a for 1 call: nothing else is faster."),
     ],
 )
 def test_advice_is_one_sentence(comparison, sentence):
     assert advice(comparison) == sentence
 
 
-NOISY = launched([{"a": noisy(i), "b": steady(1 / s)} for i, s in enumerate(FASTER)])
-SCATTERED = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
+NOISY = several_processes([{"a": noisy(i), "b": steady(1 / s)} for i, s in enumerate(FASTER)])
+SPREAD = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
 
 
 @pytest.mark.parametrize(
@@ -83,27 +73,21 @@ SCATTERED = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
         ),
         (
             of(b=UNCLEAR, c=SLOWER, d=UNCLEAR),
-            "b (0.50 to 1.50) or d (0.50 to 1.50) is faster than a: give it more time "
-            "(--time-limit 4)",
+            "b (0.50 to 1.50) or d (0.50 to 1.50) is faster than a: "
+            "give it more time (--time-limit 4)",
         ),
         (
             of(b=UNCLEAR[:2], complete=False),
             "b is faster than a: it was interrupted, so let it run to its end",
         ),
-        (with_prices([50.0, 60.0]), "b is faster than a: give it more processes (--processes 8)"),
         (
-            with_prices(SCATTERED, calls=50),
+            with_build_costs(SPREAD, calls=50),
             "b (0.91 to 1.11) is faster than a for 50 calls: "
             "give it more processes (--processes 36)",
         ),
-        (  # what may be less than the smallest effect is not the noise floor's fault
-            of(b=[0.99, 0.994, 1.0, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07]),
-            "b (0.99 to 1.06) is faster than a: give it more processes (--processes 36)",
-        ),
         (
             NOISY,
-            "b (1.80 to 2.20) is faster than a: a differs from itself by 200%, so try it again "
-            "when the machine is quieter",
+            "b (1.80 to 2.20) is faster than a: a differs from itself by 200%",
         ),
     ],
 )
