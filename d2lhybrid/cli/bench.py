@@ -4,7 +4,7 @@ import argparse
 import os
 
 from ..benchmark.comparison import TooFewProcesses
-from ..frameworks.threads import THREADS
+from ..frameworks import THREADS
 from ..tables import seconds
 from .options import add_json, positive_int, write_json
 

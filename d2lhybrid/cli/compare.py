@@ -16,7 +16,7 @@ from ..benchmark.metadata import available_cores, load_average
 from ..benchmark.results import Comparison
 from ..benchmark.sweeps import Sweep, sweep
 from ..benchmark.timing import CandidateError
-from ..frameworks.threads import AT_ONCE, SOON, WAITING
+from ..frameworks import AT_ONCE, SOON, WAITING
 from ..tables import Column, seconds, text_table
 from .options import add_json, positive_int, write_json
 

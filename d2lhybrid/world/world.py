@@ -18,7 +18,7 @@ from time import monotonic
 from types import FunctionType
 from typing import Any
 
-from ..frameworks.threads import THREADS
+from ..frameworks import THREADS
 from ..workers import POLL, Worker, close_all, wait_any
 from .comm import Message
 from .serialization import dump_function, dumps, loads

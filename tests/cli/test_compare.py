@@ -19,7 +19,7 @@ from d2lhybrid.benchmark.sweeps import Sweep
 from d2lhybrid.benchmark.timing import CandidateError
 from d2lhybrid.cli.compare import EXAMPLE, UnusableFile, builders, single_calls, was_interrupted
 from d2lhybrid.cli.main import main
-from d2lhybrid.frameworks.threads import WAITING
+from d2lhybrid.frameworks import WAITING
 
 ROOT = Path(__file__).parents[2]
 QUICK = ["--processes", "6", "--time-limit", "0.06"]

@@ -10,7 +10,7 @@ from d2lhybrid import Log, Span
 @pytest.fixture
 def ticking(monkeypatch):
     """A clock that shows 100 at first, and one second more at each look."""
-    monkeypatch.setattr("d2lhybrid.threads.log.perf_counter", count(100).__next__)
+    monkeypatch.setattr("d2lhybrid.threads.events.perf_counter", count(100).__next__)
 
 
 @pytest.mark.usefixtures("ticking")

@@ -11,7 +11,7 @@ from hybrid_helpers import bits, fancy_func
 from random_programs import as_list, random_program
 
 from d2lhybrid import Gate, Log, get_net, run_parallel, trace
-from d2lhybrid.threads.run_graph import call
+from d2lhybrid.threads.scheduling import call
 
 
 def recorded(seed):
