@@ -154,14 +154,14 @@ from .toolchain import (
     find_compiler as find_compiler,
     load_library as load_library,
 )
+from .world import (
+    RankError as RankError,
+    World as World,
+)
 from .world.collectives import (
     halving_doubling as halving_doubling,
     ring as ring,
     tree as tree,
-)
-from .world.world import (
-    RankError as RankError,
-    World as World,
 )
 
 __version__: str
