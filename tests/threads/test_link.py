@@ -30,9 +30,6 @@ def test_messages_arrive_one_after_the_other_in_order():
     assert [span.label for span in log.spans] == list(sent)
     assert {span.lane for span in log.spans} == {"link"}
     assert all(one.end <= other.start for one, other in pairwise(log.spans))
-    clock = 1e-3  # a clock may show a little less than has passed
-    for span, tensor in zip(log.spans, sent.values(), strict=True):
-        assert span.end - span.start >= 0.002 + 1e-6 * 4 * len(tensor) - clock
 
 
 def test_send_copies_the_tensor_at_once():
