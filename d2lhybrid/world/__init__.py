@@ -47,26 +47,19 @@ class World:
     """So many Python processes, with ranks from 0, which wait for functions to run.
 
     Each has one thread unless `run` says otherwise, and loads torch: about 200 MB. After a run,
-    `messages` lists what its `comm`s have sent, rank by rank. A world is a context manager, and
+    `messages` lists what its `comm`s have sent, rank by rank. `has_gloo` says whether
+    torch.distributed works between the processes. A world is a context manager, and
     ends with Python at the latest. ValueError for less than one or more than 16 processes.
     """
 
     def __init__(self, size: int):
         if not 1 <= size <= MOST:
             raise ValueError(f"a world has 1 to {MOST} processes, got {size}")
-        self.size, self.messages, self._runs, self._workers = size, [], 0, []
+        self.size, self.messages, self.has_gloo = size, [], True
+        self._runs, self._workers = 0, []
         self._folder = TemporaryDirectory()
         weakref.finalize(self, close_all, self._workers)
         self._start()
-
-    def __repr__(self):
-        gloo = f"without gloo: {self._problem}" if self._problem else "with gloo"
-        return f"World({self.size}), {gloo}"
-
-    @property
-    def has_gloo(self) -> bool:
-        """Whether torch.distributed works between the processes; if not, `repr` says why."""
-        return not self._problem
 
     def run(
         self,
@@ -103,7 +96,8 @@ class World:
         if not 1 <= ranks <= self.size:
             raise ValueError(f"this world has 1 to {self.size} ranks, got {ranks}")
         request = dump_function(function), dumps(args), list(sys.path), os.getcwd()
-        self._replace_exited()
+        if not self._workers or any(worker.has_exited() for worker in self._workers):
+            self._start()  # the last run may have ended them
         self._runs, self.messages = self._runs + 1, []
         request += ranks, threads, alpha, beta, self._store()
         replies = self._request(ranks, timeout, "run", self._runs, *request)
@@ -123,25 +117,20 @@ class World:
 
     # ----------------------------------------------------------------------------------------
 
-    def _replace_exited(self):
-        """Start all processes anew where one has exited, or the last run has ended them."""
-        if not self._workers or any(worker.has_exited() for worker in self._workers):
-            self._start()
-
     def _start(self):
         """Start the processes, and wait until each has a connection to each other one."""
         self.close()
-        self._problem, self._runs = None, self._runs + 1  # `connect` needs a new store, too
+        self._runs += 1  # `connect` needs a new store, too
         for _ in range(self.size):
             self._workers.append(Worker("d2lhybrid.world.rank:Rank", variables()))
         token = token_bytes(16)
         ports = self._request(self.size, LOADING, "listen", token)
-        problems = self._request(self.size, LOADING, "connect", ports, token, self._store())
-        self._problem = next(filter(None, problems), None)
+        works = self._request(self.size, LOADING, "connect", ports, token, self._store())
+        self.has_gloo = all(works)
 
     def _store(self):
         """A path for a group of torch.distributed, which needs a new one; None if it can't work."""
-        return None if self._problem else os.path.join(self._folder.name, f"run_{self._runs}")
+        return os.path.join(self._folder.name, f"run_{self._runs}") if self.has_gloo else None
 
     def _request(self, ranks, timeout, method, *args):
         """What the first ranks reply to a request. Processes that can't go on are ended."""

@@ -1,5 +1,8 @@
 """The comparisons of `bench`: their candidates, and what happens to one that fails."""
 
+import sys
+from io import StringIO
+
 import pytest
 import torch
 from benchmark_helpers import Clock, fails
@@ -30,6 +33,15 @@ def test_only_the_baseline_keeps_gradients():
     assert eager(x).requires_grad
     assert not function(x).requires_grad
     assert torch.equal(eager(x), function(x))
+
+
+def test_progress_is_not_muted(monkeypatch):
+    terminal = StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(variants, "variants", lambda net: {"a": len, "b": len})
+    monkeypatch.setattr(sys, "stderr", terminal)
+    variants.compare_variants([3], time_limit=1e-3)
+    assert "warming up a" in terminal.getvalue()
 
 
 def test_every_variant_runs(monkeypatch):

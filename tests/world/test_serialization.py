@@ -84,10 +84,6 @@ def test_what_arrives_is_a_copy_that_can_be_written():
     assert [one.tolist(), other.tolist(), weight.tolist()] == [[2] * 3, [1] * 3, [0] * 3]
 
 
-def test_only_the_part_that_a_view_shows_is_sent():
-    assert len(dumps(torch.ones(10**6)[:10])) < 1000
-
-
 def test_tensors_arrive_wherever_they_are_in_a_value():
     value = {3: [X, (Z, "a")], "named": Point(1, X), "size": X.shape, "max": torch.max(X, 0)}
     arrived = loads(dumps(value))
