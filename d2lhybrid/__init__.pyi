@@ -136,22 +136,16 @@ from .text.program import (
     run_program as run_program,
     straight_line as straight_line,
 )
-from .threads.gate import (
+from .threads.events import (
     Gate as Gate,
-)
-from .threads.link import (
     Link as Link,
-)
-from .threads.log import (
     Log as Log,
     Span as Span,
 )
-from .threads.plan import (
+from .threads.scheduling import (
     list_schedule as list_schedule,
     longest_path as longest_path,
     makespan as makespan,
-)
-from .threads.run_graph import (
     run_parallel as run_parallel,
 )
 from .toolchain import (
@@ -160,14 +154,14 @@ from .toolchain import (
     find_compiler as find_compiler,
     load_library as load_library,
 )
+from .world import (
+    RankError as RankError,
+    World as World,
+)
 from .world.collectives import (
     halving_doubling as halving_doubling,
     ring as ring,
     tree as tree,
-)
-from .world.world import (
-    RankError as RankError,
-    World as World,
 )
 
 __version__: str

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__, frameworks
-from ..frameworks.threads import WAITING
+from ..frameworks import WAITING
 
 # The most seconds that any comparison measures. A check of notebooks sets it: nobody looks at the
 # figures that it measures.

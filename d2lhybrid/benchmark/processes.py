@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import workers
-from ..frameworks.threads import THREADS
+from ..frameworks import THREADS
 from ..workers import GRACE, Worker, decode, encode, format_exception_only, wait_any
 from .metadata import describe_machine, peak_memory
 from .timing import CandidateError, Runner, device_clock

@@ -10,7 +10,7 @@ import argparse
 import os
 
 from ..benchmark.comparison import TooFewProcesses
-from ..frameworks.threads import THREADS
+from ..frameworks import THREADS
 from ..tables import seconds
 from .compare import add_json, positive_int, write_json
 

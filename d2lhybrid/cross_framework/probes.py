@@ -51,7 +51,7 @@ def ask_frameworks(
     with ThreadPoolExecutor(2) as pool, start_workers(dict.fromkeys(files, ANSWERS)) as running:
         for file, runner in running.items():
             own = {label: row for label, (of, *row) in variants.items() if of == file}
-            runner.set_args((file, own, weights, x, target, rate))
+            runner.start(file, (file, own, weights, x, target, rate))
         for answer in pool.map(_answer, running.values()):
             for question, by_label in answer.items():
                 found.setdefault(question, {}).update(by_label)

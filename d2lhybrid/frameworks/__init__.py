@@ -24,7 +24,6 @@ from types import ModuleType
 from typing import Any
 
 from . import jax, mxnet, numpy, paddle, pytorch, tensorflow
-from .threads import THREADS, limit_threads
 
 # As Python imports it -> its file in this folder; None where there is nothing special.
 FRAMEWORKS = {
@@ -36,6 +35,13 @@ FRAMEWORKS = {
     "tensorflow": tensorflow,
     "paddle": paddle,
 }
+# All variables that limit threads. They are read only when a framework is loaded.
+THREADS = sorted({name for file in FRAMEWORKS.values() if file for name in file.THREADS})
+# How long idle threads wait actively for more work: those of GNU's OpenMP, which PyTorch has on
+# Linux, of Intel's, of any OpenMP, and of NumPy's OpenBLAS.
+WAITING = ["GOMP_SPINCOUNT", "KMP_BLOCKTIME", "OMP_WAIT_POLICY", "OPENBLAS_THREAD_TIMEOUT"]
+SOON = {"GOMP_SPINCOUNT": "30000", "OPENBLAS_THREAD_TIMEOUT": "20"}  # for about a millisecond
+AT_ONCE = {"GOMP_SPINCOUNT": "1000", "OPENBLAS_THREAD_TIMEOUT": "4"}  # hardly at all
 _came_along: set[str] = set()  # loaded by another framework, as jax is by tensorflow
 
 
@@ -71,7 +77,10 @@ def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
     if name not in sys.modules and not find_spec(name):
         raise FrameworkNotFound(name, advice(name))
     if threads is not None:
-        limit_threads(name, threads)
+        wanted = dict.fromkeys(THREADS, str(threads))
+        if name in sys.modules and not wanted.items() <= os.environ.items():
+            raise RuntimeError(f"{name} is loaded already: it is too late to limit its threads")
+        os.environ |= wanted
     before = set(sys.modules)
     with getattr(file, "prepare", nullcontext)():
         module = import_module(name)

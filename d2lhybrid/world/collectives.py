@@ -1,6 +1,6 @@
 """All-reduce: the tensors of all ranks are added up, and each rank gets the sum.
 
-    >>> from .world import World
+    >>> from . import World
     >>> def own_sum(comm, x):
     ...     return ring(comm, x * comm.rank).tolist()
     >>> with World(3) as world:

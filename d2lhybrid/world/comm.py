@@ -3,10 +3,12 @@
 Explained in notebook 25. `rank`, `size`, `send` and `isend` are MPI's words.
 """
 
+import os
 import socket
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from multiprocessing.connection import Connection, wait
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection, Listener, wait
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
@@ -16,7 +18,6 @@ HOST = "127.0.0.1"
 # Bytes that a socket holds on each side: so many may be sent before anything is received. It is set
 # because systems differ, and because a lesson needs a message that doesn't fit.
 BUFFER = 2**16
-HANDSHAKE_TIMEOUT = 5.0  # seconds in which a caller must give the token
 
 
 class Message(NamedTuple):
@@ -62,20 +63,16 @@ class Comm:
         What arrives is what the value was at this moment. Two messages to the same rank arrive in
         the order in which they were sent.
         """
-        connection, size, begin = (
-            self._connection(to),
-            content_bytes(value),
-            max(monotonic(), self._out_free),
-        )
+        connection, size = self._connection(to), content_bytes(value)
+        begin = max(monotonic(), self._out_free)
         packed = dumps((self._run, begin, value))
         self._out_free = begin + self._alpha + self._beta * size
         self.messages.append(Message(self.rank, to, size))
         if to not in self._senders:
             self._senders[to] = ThreadPoolExecutor(1)
-        self._sent.append(
-            self._senders[to].submit(self._write, connection, to, packed, self._out_free)
-        )
-        return self._sent[-1]
+        sent = self._senders[to].submit(self._write, connection, to, packed, self._out_free)
+        self._sent.append(sent)
+        return sent
 
     def recv(self, source: int) -> Any:
         """Wait for the next value from this rank. ConnectionError if its process has ended."""
@@ -115,8 +112,7 @@ class Comm:
 
     def _connection(self, peer):
         if peer not in self._peers:
-            others = ", ".join(map(str, self._peers)) or "there are no others"
-            raise ValueError(f"rank {self.rank} of {self.size} has no peer {peer!r}, but: {others}")
+            raise ValueError(f"rank {self.rank} of {self.size} has no peer {peer!r}")
         return self._peers[peer]
 
     def _write(self, connection, to, packed, late):
@@ -145,55 +141,25 @@ def sleep_until(moment: float) -> None:
         sleep(left)
 
 
-def new_socket() -> socket.socket:
-    """A socket with small buffers; connections that it accepts inherit them."""
-    new = socket.socket()
-    for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-        new.setsockopt(socket.SOL_SOCKET, option, BUFFER)
-    return new
+def listen(token: bytes) -> Listener:
+    """Where the other ranks call; the system chooses the port. Who lacks the token is refused."""
+    return Listener((HOST, 0), backlog=128, authkey=token)
 
 
-def listen() -> socket.socket:
-    """A socket at which the others can knock; the system chooses its port."""
-    listener = new_socket()
-    listener.bind((HOST, 0))
-    listener.listen()
-    return listener
-
-
-def receive_exactly(connected: socket.socket, size: int) -> bytes:
-    """So many bytes, in however many pieces they come; fewer where the other side has closed."""
-    received = b""
-    while len(received) < size and (piece := connected.recv(size - len(received))):
-        received += piece
-    return received
-
-
-def connect(
-    rank: int, listener: socket.socket, ports: list[int], token: bytes, timeout: float
-) -> dict[int, Connection]:
-    """A connection to each other rank: call those before this one, and accept the others' calls.
-
-    Who calls without the token is turned away. TimeoutError if a rank doesn't call in time.
-    """
-    sockets = {}
+def connect(rank: int, listener: Listener, ports: list[int], token: bytes) -> dict[int, Connection]:
+    """A connection to each other rank: call those before this one, and accept the others' calls."""
+    peers = {}
     for peer in range(rank):
-        sockets[peer] = own = new_socket()
-        own.settimeout(timeout)
-        own.connect((HOST, ports[peer]))
-        own.sendall(token + bytes([rank]))
+        peers[peer] = Client((HOST, ports[peer]), authkey=token)
+        peers[peer].send_bytes(bytes([rank]))
     with listener:
-        listener.settimeout(timeout)
-        while len(sockets) < len(ports) - 1:
-            caller, _ = listener.accept()
-            caller.settimeout(HANDSHAKE_TIMEOUT)
-            with suppress(OSError):
-                greeting = receive_exactly(caller, len(token) + 1)
-                if greeting[:-1] == token:
-                    sockets[greeting[-1]] = caller
-                    continue
-            caller.close()
-    for each in sockets.values():
-        each.settimeout(None)
-        each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a message is sent at once
-    return {peer: Connection(each.detach()) for peer, each in sockets.items()}
+        while len(peers) < len(ports) - 1:
+            with suppress(AuthenticationError, EOFError, OSError):  # a stranger, who may hang up
+                caller = listener.accept()
+                peers[caller.recv_bytes()[0]] = caller
+    for connection in peers.values():
+        with socket.socket(fileno=os.dup(connection.fileno())) as own:
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
+            own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a message is sent at once
+    return peers

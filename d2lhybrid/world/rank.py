@@ -16,7 +16,7 @@ from ..workers import RequestServer, format_exception_only
 from .comm import Comm, connect, listen
 from .serialization import dumps, load_function, loads
 
-CONNECT_TIMEOUT = 30.0  # seconds for the processes to find each other
+GLOO_TIMEOUT = 30.0  # seconds to try whether torch.distributed works
 
 
 class Rank(RequestServer):
@@ -31,20 +31,21 @@ class Rank(RequestServer):
 
     # Requests -------------------------------------------------------------------------------
 
-    def listen(self):
-        """Open a socket for the others; returns its port."""
-        self._listener = listen()
-        return self._listener.getsockname()[1]
+    def listen(self, token):
+        """Open a socket for the others, who must have the token; returns its port."""
+        self._listener = listen(token)
+        return self._listener.address[1]
 
     def connect(self, ports, token, store):
-        """Connect with the others, and try torch.distributed; returns why it doesn't work."""
-        self.rank = ports.index(self._listener.getsockname()[1])
-        self._peers = connect(self.rank, self._listener, ports, token, CONNECT_TIMEOUT)
+        """Connect with the others, and try torch.distributed; returns whether it works."""
+        self.rank = ports.index(self._listener.address[1])
+        self._peers = connect(self.rank, self._listener, ports, token)
         try:
-            join_group(store, self.rank, len(ports), timedelta(seconds=CONNECT_TIMEOUT))
+            join_group(store, self.rank, len(ports), timedelta(seconds=GLOO_TIMEOUT))
             dist.all_reduce(torch.ones(1))
-        except Exception as error:  # whatever a system lacks
-            return format_exception_only(error).splitlines()[0]
+        except Exception:  # whatever a system lacks
+            return False
+        return True
 
     def run(self, run, function, args, path, folder, ranks, threads, alpha, beta, store):
         """Run a function; returns what it returns, pickled, and the messages that it has sent."""
@@ -87,11 +88,9 @@ class Rank(RequestServer):
         trace = traceback.TracebackException.from_exception(error)
         while trace.stack and trace.stack[0].filename in (__file__, workers.__file__):
             del trace.stack[0]
-        text = "\n  ".join(
-            [f"raised {format_exception_only(error)}", *self._lines(trace.stack)[-1:]]
-        )
+        lines = [f"raised {format_exception_only(error)}", *self._lines(trace.stack)[-1:]]
         is_usable = self._comm is None or self._comm.close()
-        return text, "".join(trace.format()), "usable" if is_usable else "stuck"
+        return "\n  ".join(lines), "".join(trace.format()), "usable" if is_usable else "stuck"
 
     def after_reply(self):
         if self._comm:

@@ -42,12 +42,10 @@ def content_bytes(value: Any) -> int:
 def reduce_tensor(value: Any) -> tuple | None:
     """How a tensor is made again from its bytes; None for all else.
 
-    Not torch's own reducers: they write a file for each tensor, or share memory. None also for
-    tensors that have no bytes or not only bytes: sparse, quantized, nested and meta ones.
+    Not torch's own reducers: they write a file for each tensor, or share memory. Tensors that have
+    not just numbers, such as sparse ones, raise torch's errors.
     """
-    if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
-        return None
-    if value.is_quantized or value.is_nested or value.is_meta:
+    if not isinstance(value, torch.Tensor):
         return None
     tensor = value.detach().resolve_conj().resolve_neg().cpu()
     flat = tensor.contiguous().reshape(-1).view(torch.uint8)  # NumPy has no bfloat16
@@ -71,12 +69,9 @@ loads = pickle.loads
 def dump_function(function: FunctionType) -> tuple[str, dict[str, list[str]], bytes]:
     """Its name; the lines of the cells or files where it and its helpers stand; it, pickled.
 
-    TypeError if it isn't written with `def` or uses data of the notebook; pickle's errors. With a
-    bound method that a notebook has imported, such as random's `randint`, its object's state goes.
+    TypeError if it uses data of the notebook; pickle's errors. With a bound method that a notebook
+    has imported, such as random's `randint`, its object's state goes.
     """
-    if not isinstance(function, FunctionType) or function.__name__ == "<lambda>":
-        given = getattr(function, "__name__", type(function).__name__)
-        raise TypeError(f"a world runs functions that are written with def, and got {given}")
     files, file = {}, io.BytesIO()
     keep_lines(function, files)
     _FunctionPickler(file, files).dump(function)

@@ -22,7 +22,7 @@ from d2lhybrid.cli.compare import (
     single_calls,
 )
 from d2lhybrid.cli.main import main
-from d2lhybrid.frameworks.threads import WAITING
+from d2lhybrid.frameworks import WAITING
 
 ROOT = Path(__file__).parents[2]
 QUICK = ["--processes", "6", "--time-limit", "0.06"]

@@ -1,4 +1,4 @@
-"""The same network in every framework: the same results and losses, on one core.
+"""The same network in every framework: the same results and losses.
 
 And what is said of frameworks without loading any. Each framework runs in a process of its own.
 """
@@ -14,7 +14,6 @@ from process_helpers import noted_starts
 from d2lhybrid import (
     CandidateError,
     ask_frameworks,
-    compare,
     cross_framework,
     framework_steps,
     framework_variants,
@@ -24,7 +23,6 @@ from d2lhybrid import (
     network_target,
     network_weights,
 )
-from d2lhybrid.benchmark.processes import ProgramRunner
 from d2lhybrid.cross_framework import VARIANTS, is_installed, probes
 
 HERE = Path(cross_framework.__file__).parent
@@ -126,7 +124,7 @@ def test_python_calls_are_those_that_compiling_leaves(asked):
     calls = asked["python_calls"]
     for label in ("JAX, jit", "JAX with nn.relu, jit", "NumPy, three products"):
         assert calls.get(label, 1) == 1
-    assert (calls["our compiler, hybridize"], calls["our compiler, in a C loop"]) == (1, 4)
+    assert calls["our compiler, hybridize"] == 1 < calls["our compiler, in a C loop"] < 5
     skip_without("jax")
     assert calls["JAX with nn.relu, eager"] > 2 * calls["JAX, eager"] > 2
 
@@ -156,13 +154,9 @@ def test_missing_frameworks_are_named_and_have_no_programs(monkeypatch, modules,
 
 
 def test_eager_is_the_first_variant_of_each_framework():
-    first = {}
-    for label in VARIANTS:
-        framework, variant = label.split(", ")
-        first.setdefault(framework, variant)
-    for framework in ("NumPy", "ONNX Runtime", "our compiler"):
-        assert first.pop(framework) != "eager"
-    assert {*first.values()} == {"eager"}
+    first = dict(label.split(", ") for label in reversed(VARIANTS))
+    others = {name for name, variant in first.items() if variant != "eager"}
+    assert others == {"NumPy", "ONNX Runtime", "our compiler"}
     assert next(iter(VARIANTS)) == "PyTorch, eager"  # the baseline of `bench --frameworks`
 
 
@@ -170,18 +164,11 @@ def test_every_file_is_in_the_table():
     assert {path.name for path in HERE.glob("in_*.py")} == {f"in_{file}.py" for file in FILES}
 
 
-def test_variants_run_as_programs_and_return_the_same():
-    candidates = {k: framework_variants()[k] for k in ("NumPy, three products", "PyTorch, eager")}
-    found = compare(candidates, WEIGHTS, network_input(2), time_limit=0.01)
-    assert list(found) == list(candidates)
-
-
 @pytest.mark.parametrize(
     ("make", "shapes"),
     [
         (network_weights, [(512, 256), (256,), (256, 128), (128,), (128, 2), (2,)]),
         (lambda: network_weights((3, 4, 1)), [(3, 4), (4,), (4, 1), (1,)]),
-        (lambda: [(network_input(), network_target())], [(1, 512), (1, 2)]),
         (lambda: [(network_input(5), network_target(rows=7))], [(5, 512), (7, 2)]),
     ],
 )
@@ -224,20 +211,6 @@ NUMPY = "numpy", "products", None
 def test_processes_end_if_a_framework_fails_as_a_whole(monkeypatch, processes):
     with pytest.raises(CandidateError, match="'other' raised ModuleNotFoundError"):
         ask(monkeypatch, NumPy_products=NUMPY, other_eager=("other", "eager", None))
-    assert len(processes) == 2
-    assert all(process.poll() is not None for process in processes)
-
-
-def test_processes_end_if_a_later_one_cannot_be_started(monkeypatch, processes):
-    def start(self, label, *args, start=ProgramRunner.__init__):
-        if label == "third":
-            raise OSError("no memory")
-        start(self, label, *args)
-
-    monkeypatch.setattr(ProgramRunner, "__init__", start)
-    others = {f"{file}_eager": (file, "eager", None) for file in ("other", "third")}
-    with pytest.raises(OSError, match="no memory"):
-        ask(monkeypatch, NumPy_products=NUMPY, **others)
     assert len(processes) == 2
     assert all(process.poll() is not None for process in processes)
 

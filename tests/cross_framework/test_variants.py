@@ -19,7 +19,7 @@ def test_last_variants_are_our_compiler_and_its_limits():
     ours = ["hybridize", "the same C, in a C loop", "limit: read the weights"]
     assert list(candidates)[-3:] == ours
     for label in ours:
-        built = candidates[label].build()
+        built = candidates[label].make()
         function, calls = getattr(built, "function", built), getattr(built, "calls", 1)
         assert calls == (1 if built is function else TIMES)
         for batch in (x, x.expand(3, 512).contiguous()):

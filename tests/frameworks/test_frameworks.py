@@ -92,11 +92,3 @@ def test_threads_are_those_of_the_variables_if_a_framework_knows_no_others(
     assert frameworks.state() == known
     file.state = lambda: {"threads": 7}
     assert frameworks.state() == {"threads": 7}
-
-
-QUESTIONS = "synchronize to_numpy state needs_gradients name_of compilations THREADS"
-
-
-@pytest.mark.parametrize("function", QUESTIONS.split())
-def test_what_is_asked_is_answered_by_some_framework(function):
-    assert any(hasattr(file, function) for file in frameworks.FRAMEWORKS.values())

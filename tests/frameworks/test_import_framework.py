@@ -93,12 +93,6 @@ def test_threads_are_the_frameworks_choice_by_default(made_up):
     assert not import_framework("made_up").seen.keys() & set(frameworks.THREADS)
 
 
-def test_variables_that_limit_threads():
-    wanted = "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS NPROC "
-    wanted += "TF_NUM_INTRAOP_THREADS TF_NUM_INTEROP_THREADS"
-    assert {*frameworks.THREADS} == {*wanted.split()}
-
-
 def said_by(code, **environment):
     """What a fresh process prints to stdout; it must print nothing to stderr."""
     done = subprocess.run(

@@ -41,22 +41,6 @@ def test_synchronize_does_not_import_torch():
 # torch.compile works after reset_compiler, whatever the version got wrong before it.
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit", "ignore::torch.jit.TracerWarning")
-def test_what_follows_a_graph_break_is_captured_although_a_trace_has_failed():
-    def choice(x):
-        return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: -x, (x,))
-
-    def cut(x):
-        return x * 2 if (x > 0).all() else -x
-
-    graphs = []
-    with pytest.raises(RuntimeError):
-        torch.jit.trace(choice, torch.ones(2), check_trace=False)
-    reset_compiler()
-    torch.compile(cut, backend=lambda graph, _: graphs.append(graph) or graph)(torch.ones(2))
-    assert len(graphs) == 2
-
-
 class Counts(torch.nn.Module):
     calls = 0
 

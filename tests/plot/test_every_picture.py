@@ -15,7 +15,7 @@ from matplotlib.text import Text
 
 from d2lhybrid import plot
 from d2lhybrid.plot.drawing import Drawing
-from d2lhybrid.threads.log import Span
+from d2lhybrid.threads.events import Span
 
 MODULES = [import_module(f"{plot.__name__}.{m.name}") for m in pkgutil.iter_modules(plot.__path__)]
 PICTURES = {

@@ -7,7 +7,7 @@ from drawings import elements, extents, is_readable, lines, points_of, rects, te
 
 from d2lhybrid.plot.style import BLUE
 from d2lhybrid.plot.timeline import HIGH, WIDE, plot_steps, plot_timeline, plot_times
-from d2lhybrid.threads.log import Span
+from d2lhybrid.threads.events import Span
 
 ASYNC = [
     Span("front end", "ask", 10, 11),

@@ -91,7 +91,6 @@ def test_first_free_worker_gets_the_first_ready_task():
     [
         ({"a": (1, ["a"])}, "a"),
         ({"a": (1, []), "b": (1, ["c", "a"]), "c": (1, ["b"])}, "b, c"),
-        ({"a": (1, ["nobody"])}, "a"),
     ],
 )
 def test_cyclic_tasks_raise(tasks, names):
@@ -102,7 +101,6 @@ def test_cyclic_tasks_raise(tasks, names):
 @pytest.mark.parametrize(
     ("tasks", "length"),
     [
-        ({"a": (3, [])}, 3),
         ({"a": (3, []), "b": (4, [])}, 4),
         ({"b": (4, ["a"]), "a": (3, [])}, 7),
         ({"a": (1, []), "b": (5, ["a"]), "c": (2, ["a"]), "d": (1, ["b", "c"])}, 7),

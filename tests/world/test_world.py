@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
-from process_helpers import default_sigint, gone, started_with_ctrl_c
+from process_helpers import default_sigint, gone
 
-from d2lhybrid import RankError, World
-from d2lhybrid.world import world as module
+from d2lhybrid import RankError, World, world as module
 from d2lhybrid.world.comm import Message
 
 __name__ = "__main__"  # what follows travels as the functions of a notebook do
@@ -65,7 +64,6 @@ def all_reduce(comm):
 
 def test_torch_distributed_is_ready_in_every_run(world):
     assert world.has_gloo
-    assert repr(world) == "World(3), with gloo"
     assert world.run(all_reduce) == [(6.0, rank, 3) for rank in range(3)]
     assert world.run(all_reduce, ranks=2) == [(3.0, rank, 2) for rank in range(2)]
 
@@ -142,17 +140,6 @@ def test_no_rank_passes_a_barrier_before_all_have_come(world):
         assert max(came) <= min(passed)
 
 
-def add_rank(comm, x):
-    return x + comm.rank
-
-
-def test_large_arguments_and_results(world):
-    x = torch.arange(2.0**22)  # 16 MiB
-    one, other = world.run(add_rank, x, ranks=2)
-    assert torch.equal(one, x)
-    assert torch.equal(other, x + 1)
-
-
 def context(comm):
     there = os.getcwd(), "new" in sys.path
     os.chdir("/")
@@ -193,25 +180,9 @@ def test_what_is_printed_is_shown_after_the_run_by_rank(world, capsys):
     assert capsys.readouterr().out == ""
 
 
-def prints_much(comm):
-    print("begin")
-    for number in range(1000):
-        print(number, "x" * 1000)
-    print("end")
-
-
 def prints_and_fails(comm):
     print("before")
     raise ValueError("after")
-
-
-def test_beginning_and_end_of_long_output_are_shown(world, capsys):
-    world.run(prints_much, ranks=1)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == ["rank 0: begin", f"rank 0: 0 {'x' * 1000}"]
-    assert lines[-1] == "rank 0: end"
-    assert "rank 0: ..." in lines
-    assert sum(map(len, lines)) < 5000
 
 
 def test_what_was_printed_before_an_error_is_shown(world, capsys):
@@ -231,7 +202,7 @@ def uses_data(comm):
 
 @pytest.mark.parametrize("size", [0, -1, 17])
 def test_size_is_limited(size):
-    with pytest.raises(ValueError, match=f"1 to 16 processes, of 200 MB each, got {size}"):
+    with pytest.raises(ValueError, match="1 to 16"):
         World(size)
 
 
@@ -239,7 +210,6 @@ BAD_USE = [
     (hello, [], {"ranks": 0}, ValueError),
     (hello, [], {"ranks": 4}, ValueError),
     (hello, [object()], {}, TypeError),
-    (lambda comm: 1, [], {}, TypeError),
     (uses_data, [], {}, TypeError),
 ]
 
@@ -334,22 +304,6 @@ def test_messages_of_a_failed_run_are_not_received_later(world):
     assert processes(world) == before
 
 
-def fails_long(comm):
-    try:
-        raise KeyError("the cause")
-    except KeyError as error:
-        raise ValueError("x" * 10**6) from error
-
-
-def test_long_error_is_shortened_and_its_cause_is_in_the_note(world):
-    with pytest.raises(RankError) as caught:
-        world.run(fails_long, ranks=1)
-    (note,) = caught.value.__notes__
-    assert len(str(caught.value)) < 5000
-    assert len(note) < 5000
-    assert "KeyError: 'the cause'" in note
-
-
 # Those that hang or die: all processes are replaced, so each of these tests costs seconds -------
 
 
@@ -415,8 +369,7 @@ def test_rank_that_takes_no_part_may_die_and_is_replaced(world):
     world.run(counts)
     third = processes(world)[2]
     assert world.run(kills, third, ranks=2) == ["goes on"] * 2
-    with pytest.warns(RuntimeWarning, match="rank 2 was killed by signal 9"):
-        assert world.run(counts) == [1, 2, 3]
+    assert world.run(counts) == [1, 2, 3]
     assert third not in processes(world)
 
 
@@ -443,16 +396,6 @@ def test_rank_that_dies_is_the_cause_and_not_the_rank_that_waits_for_it(world):
 def waits(comm, seconds):
     time.sleep(seconds)
     return os.getpid()
-
-
-def waiting_policy(comm):
-    return os.environ["OMP_WAIT_POLICY"]
-
-
-def test_threads_that_wait_use_no_core(small, monkeypatch):
-    assert small.run(waiting_policy) == ["PASSIVE"]
-    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")  # who has decided otherwise is heard
-    assert module.variables()["OMP_WAIT_POLICY"] == "ACTIVE"
 
 
 def begins(comm, path):
@@ -497,44 +440,8 @@ def test_world_ends_when_nobody_has_it_any_more_and_says_if_there_is_no_gloo(mon
     folder, there = Path(world._folder.name), weakref.ref(world)
     assert folder.exists()
     assert not world.has_gloo
-    assert repr(world).startswith("World(1), without gloo: ")
     del world
     gc.collect()
     assert there() is None
     assert gone(pid)
     assert not folder.exists()
-
-
-PARENT = """
-import os, sys, time
-from pathlib import Path
-from d2lhybrid import World
-
-def work(comm, seconds):
-    Path("pid").write_text(str(os.getpid()))
-    Path("pid").rename("worker")
-    time.sleep(seconds)
-
-if __name__ == "__main__":
-    world = World(1)
-    world.run(work, 60)
-"""
-
-
-@posix
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_all_ends_with_the_program(tmp_path, how):
-    (tmp_path / "parent.py").write_text(PARENT)
-    parent = started_with_ctrl_c(
-        [sys.executable, "parent.py"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(Path(module.__file__).parents[2])},
-        start_new_session=True,  # as in a terminal: the signal goes to its whole group
-    )
-    with parent:
-        while not (tmp_path / "worker").exists() and parent.poll() is None:
-            time.sleep(0.05)
-        os.killpg(parent.pid, how)
-        _, errors = parent.communicate(timeout=30)
-    assert gone(int((tmp_path / "worker").read_text()))
-    assert errors.endswith("KeyboardInterrupt\n") == (how == signal.SIGINT)

@@ -1,21 +1,34 @@
-"""Run a graph on several threads: each node as soon as what it reads has been computed.
+"""Schedules of a graph on several workers: real ones on threads, and pretended ones on paper.
 
     >>> from ..hybrid.recorder import trace
     >>> run_parallel(trace(lambda a, b: (a + b) * (a - b), 1, 1), 5, 3)
     16
 
+    >>> tasks = {"a": (3, []), "b": (2, ["a"]), "c": (4, [])}
+    >>> longest_path(tasks), makespan(list_schedule(tasks, workers=1))
+    (5, 9)
+    >>> makespan(list_schedule(tasks, workers=2))
+    5
+
 Built in notebook 19. Dask, TensorFlow and MXNet's engine find out in the same way what may run.
+List scheduling and its anomalies are R. L. Graham's ("Bounds on multiprocessing timing anomalies",
+1969), the bounds on the length R. P. Brent's (1974).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from graphlib import TopologicalSorter
+from heapq import heappop, heappush
+from math import inf
 from typing import Any
 
 import torch
 
 from ..hybrid.graph import Graph, Node
 from ..hybrid.operations import OPERATIONS
+from .events import Span
+
+Tasks = dict[str, tuple[float, Sequence[str]]]  # name -> how long it takes, what it waits for
 
 
 def call(node: Node, *read: Any) -> Any:
@@ -69,3 +82,46 @@ def run_parallel(
         # after an error nothing more is started
         pool.shutdown(wait=not stuck, cancel_futures=True)
     return graph.as_returned(value_of[node] for node in graph.outputs)
+
+
+# On paper -----------------------------------------------------------------------------------
+
+
+def list_schedule(tasks: Tasks, workers: int) -> list[Span]:
+    """Give each free worker the first task of the list that is ready; returns all spans.
+
+    `tasks` maps a name to its duration and to the names of the tasks whose results it needs.
+    The order of the dict is the order of the list. ValueError where tasks wait for each other.
+    """
+    waiting, free, ends = dict(tasks), list(range(1, workers + 1)), {}
+    running, spans, now = [], [], 0
+    while waiting or running:
+        for name, (duration, needed) in list(waiting.items()):
+            if free and all(ends.get(other, inf) <= now for other in needed):
+                worker, ends[name] = free.pop(0), now + duration
+                heappush(running, (ends[name], worker))
+                spans.append(Span(f"worker {worker}", name, now, ends[name]))
+                del waiting[name]
+        if not running:
+            raise ValueError(f"these tasks wait for each other: {', '.join(waiting)}")
+        now = running[0][0]
+        while running and running[0][0] == now:
+            free.append(heappop(running)[1])
+        free.sort()
+    return spans
+
+
+def makespan(spans: Sequence[Span]) -> float:
+    """From the first start to the last end."""
+    return max(span.end for span in spans) - min(span.start for span in spans)
+
+
+def longest_path(tasks: Tasks) -> float:
+    """The length of the longest chain of tasks that wait for each other, in time.
+
+    No schedule is shorter, however many workers there are. Tasks must not wait in a circle.
+    """
+    waits, ends = {name: needed for name, (_, needed) in tasks.items()}, {}
+    for name in TopologicalSorter(waits).static_order():
+        ends[name] = tasks[name][0] + max((ends[other] for other in waits[name]), default=0)
+    return max(ends.values())
