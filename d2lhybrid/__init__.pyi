@@ -71,7 +71,9 @@ from .hybrid.codegen import (
     python_source as python_source,
 )
 from .hybrid.compiler import (
+    c_loop as c_loop,
     hybridize as hybridize,
+    reading as reading,
 )
 from .hybrid.graph import (
     Node as Node,
@@ -79,16 +81,11 @@ from .hybrid.graph import (
 from .hybrid.guard import (
     GUARD_SOURCE as GUARD_SOURCE,
 )
-from .hybrid.limits import (
-    c_loop as c_loop,
-    reading as reading,
-)
 from .hybrid.operations import (
     OPERATIONS as OPERATIONS,
     UnsupportedOperation as UnsupportedOperation,
 )
 from .hybrid.passes import (
-    memory_bytes as memory_bytes,
     optimize as optimize,
 )
 from .hybrid.recorder import (
@@ -150,8 +147,7 @@ from .threads.scheduling import (
 )
 from .toolchain import (
     CompilerNotFound as CompilerNotFound,
-    compiler_flags as compiler_flags,
-    find_compiler as find_compiler,
+    compiler_command as compiler_command,
     load_library as load_library,
 )
 from .world import (

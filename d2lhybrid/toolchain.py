@@ -35,11 +35,19 @@ def read_c_file(module: str, name: str) -> str:
     return Path(module).with_name(name).read_text(encoding="utf-8")
 
 
-def find_compiler() -> list[str]:
-    """The command that runs the C compiler, as a list: the variable CC, or cc, gcc or clang.
+def compiler_command() -> list[str]:
+    """The C compiler, and the options with which it compiles for the processor of this machine.
 
-    CompilerNotFound where there is no compiler.
+    The compiler is what the variable CC names, or cc, gcc or clang. CompilerNotFound where there is
+    none.
     """
+    if platform.machine() in ("x86_64", "AMD64"):  # 512 bits at a time, where it has them
+        return [*find_compiler(), *FLAGS, "-march=native", "-mprefer-vector-width=512"]
+    return [*find_compiler(), *FLAGS, "-mcpu=native"]
+
+
+def find_compiler():
+    """The command that runs the C compiler, as a list; CompilerNotFound where there is none."""
     if command := os.environ.get("CC"):  # a path, perhaps with blanks or backslashes, or a command
         return [command] if shutil.which(command) else shlex.split(command)
     for name in ("cc", "gcc", "clang"):
@@ -53,26 +61,17 @@ def find_compiler() -> list[str]:
     )
 
 
-def compiler_flags() -> list[str]:
-    """The options with which to compile for the processor of this machine."""
-    if platform.machine() in ("x86_64", "AMD64"):  # 512 bits at a time, where it has them
-        return [*FLAGS, "-march=native", "-mprefer-vector-width=512"]
-    return [*FLAGS, "-mcpu=native"]
-
-
 def run_compiler(*arguments):
     """Run the compiler, without a shell. CompilationFailed, with its message, where it fails."""
-    command = [*find_compiler(), *map(str, arguments)]
+    command = [*compiler_command(), *map(str, arguments)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     except OSError as error:
-        raise CompilerNotFound(
-            f"the C compiler {command[0]!r} could not be run: {error}"
-        ) from error
+        what = f"the C compiler {command[0]!r} could not be run: {error}"
+        raise CompilerNotFound(what) from error
     if done.returncode != 0:
-        raise CompilationFailed(
-            f"{shlex.join(command)} failed with status {done.returncode}:\n{done.stderr}"
-        )
+        what = f"{shlex.join(command)} failed with status {done.returncode}:\n{done.stderr}"
+        raise CompilationFailed(what)
 
 
 def library_options() -> tuple[list[str], list[str]]:
@@ -108,7 +107,7 @@ def load_library(source: str) -> ctypes.CDLL:
         with TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True) as folder:
             code, library = Path(folder, "forward.c"), Path(folder, "forward.so")
             code.write_text(with_exports(source), encoding="utf-8")
-            run_compiler(*compiler_flags(), *before, "-o", library, code, *after)
+            run_compiler(*before, "-o", library, code, *after)
             return ctypes.CDLL(str(library))
     except OSError as error:
         raise CompilationFailed(

@@ -1,9 +1,7 @@
 """What several tests of the compiler share: programs, networks, changes of networks."""
 
-import copy
 import linecache
-import math
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -16,7 +14,7 @@ def write(text, **names):
     """The function whose text this is; tracebacks and messages can quote its lines."""
     filename = f"<{text}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    space = {"torch": torch, "nn": nn, "F": F, "np": np, "math": math, "copy": copy}
+    space = {"torch": torch, "nn": nn, "F": F, "np": np}
     space |= {"w": torch.ones(4, 4), "b": torch.ones(4), "g": torch.tensor([3.0, 1.0, 4.0, 1.5])}
     space |= names
     exec(compile(text, filename, "exec"), space)
@@ -36,10 +34,7 @@ def operations(graph):
 
 
 def fancy_func(a, b, c, d):
-    e = a + b
-    f = c + d
-    g = e + f
-    return g
+    return (a + b) + (c + d)
 
 
 def bits(result):
@@ -74,11 +69,8 @@ def change(net, statement):
 
 def in_threads(count, work):
     """Run `work(i)` in so many threads at once, until all have ended."""
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(work, range(count)))
 
 
 def call_or_error(net, x):

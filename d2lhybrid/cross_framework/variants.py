@@ -17,8 +17,7 @@ from ..benchmark.comparison import progress_line
 from ..benchmark.processes import start_workers
 from ..benchmark.sweeps import Sweep, sweep
 from ..exercises import muted
-from ..hybrid.compiler import hybridize
-from ..hybrid.limits import c_loop, reading
+from ..hybrid.compiler import c_loop, hybridize, reading
 from ..nets import get_net, random_input, without_gradients
 from . import framework_variants, in_numpy, missing_frameworks, network_input, network_weights
 

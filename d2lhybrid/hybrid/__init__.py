@@ -6,10 +6,8 @@
     recorder    trace: function -> Graph                                           04
     passes      Graph -> Graph: fold, share, drop, fuse, plan memory               04
     codegen     Graph -> source text, in Python and in C                           04, 12, 21
-    compiler    hybridize: all of these together                                   12
+    compiler    hybridize: all of these together; and their C without Python       08, 12
     guard       what is checked before each call, by guard.c                       12
-    export      a compiled network as a folder of C                                08, 12
-    limits      candidates for `compare`: how fast a network could be at most      12
     backend     the compiler as a backend of torch.compile                         12
 
 A new operation is one entry in `operations.OPERATIONS`. If C has no function for it, write one in
@@ -42,12 +40,9 @@ class Absent(type):
             raise FrameworkNotFound("torch", "Only programs of numbers can do without it.")
         return super().__call__(*args, **kwargs)  # of a class made from it, such as Recorder
 
-    def __subclasscheck__(cls, kind):
-        return False
-
 
 if find_spec("torch"):
-    import torch
+    import torch as torch
 else:
 
     class torch(metaclass=Absent):
@@ -58,6 +53,3 @@ else:
 
         def __exit__(self, *error):
             pass
-
-
-__all__ = ["torch"]

@@ -108,10 +108,8 @@ def c_source(graph: Graph) -> str:
 
 def amount(per_row, fixed):
     """How many numbers that is, in C: `n * 256 + 3`."""
-    rows = "n" if per_row == 1 else f"n * {per_row}"
-    if per_row and fixed:
-        return f"{rows} + {fixed}"
-    return rows if per_row else f"{fixed}"
+    rows = ["n" if per_row == 1 else f"n * {per_row}"] if per_row else []
+    return " + ".join([*rows, *[f"{fixed}"] * (fixed > 0)]) or "0"
 
 
 def check_types(graph):
@@ -119,7 +117,7 @@ def check_types(graph):
     for node in (*graph.inputs, *graph.nodes, *graph.outputs):
         is_number = node.op == "constant" and node not in graph.outputs
         if node.dtype != torch.float32 and not is_number:
-            what = f"{node.op} of {node.type or 'a number'} in {graph.name}"
+            what = f"{node.op} of {node.type or 'a number'}"
             raise UnsupportedOperation(f"{what} is not supported in C; supported is float32")
 
 
@@ -212,7 +210,6 @@ def literal(node):
     # a whole number may be too long for a float: bring it within float32's limits first
     number = c_float(min(max(node.value, -1e39), 1e39)).value
     if math.isinf(number) and abs(node.value) != math.inf:
-        text = f"{node.value} is not supported in C: it is too large for float32"
-        raise UnsupportedOperation(text)
+        raise UnsupportedOperation(f"{node.value} is too large for float32")
     text = f"{number:#.9g}f".replace("inff", "INFINITY").replace("nanf", "NAN")
     return f"({text})" if text.startswith("-") else text

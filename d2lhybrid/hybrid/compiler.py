@@ -1,21 +1,25 @@
 """`hybridize`: from a network to a compiled function that notices when the network changes.
 
-Explained in notebook 12; torch.compile is the real one.
+Explained in notebook 12; torch.compile is the real one. Below it: `export`, a compiled network as a
+folder of C, as notebook 08 uses it (PyTorch's ways are torch.export and AOTInductor); and `c_loop`
+and `reading`, candidates for `compare` that say how fast a network could be at most.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..toolchain import addresses_of, load_function
-from .codegen import c_entry, c_source
-from .export import export
+from ..benchmark.candidates import inner_loops
+from ..toolchain import addresses_of, load_function, read_c_file
+from .codegen import c_entry, c_signature, c_source, output_name
 from .graph import Graph
 from .guard import Guarded, ModuleTracker
 from .operations import BATCH
@@ -178,19 +182,14 @@ class HybridNet:
             graph = trace(self.net, *inputs)
         for node in graph.parameters:
             if id(node.value) not in tracker.places:
-                raise RecordingError(
-                    f"no module that was called keeps {node.name or 'a tensor'} ({node.type}), so "
-                    "it could be replaced unnoticed; make it a parameter or a buffer of a module"
-                )
+                what = f"no module that was called keeps {node.name or 'a tensor'} ({node.type})"
+                raise RecordingError(f"{what}: it could be replaced unnoticed")
         guarded = Guarded(tracker, CompiledGraph(graph), self._recompile)
         with torch.no_grad(), torch.autocast("cpu", enabled=False):
             same = agree(graph(*inputs), self.net(*inputs))
         # where Python asked a symbol something that it cannot refuse, such as type(x)
         if not same and guarded.holds():
-            raise RecordingError(
-                f"the recording computes something else than {graph.name} itself: it decides by "
-                "the type of its arguments, or by what is not the same in each call"
-            )
+            raise RecordingError(f"the recording computes something else than {graph.name} itself")
         return guarded
 
     def _recompile(self, *inputs):
@@ -198,26 +197,24 @@ class HybridNet:
         inputs = [validate_input(tensor) for tensor in inputs]
         guarded = self._compiled_for(inputs)
         if torch.is_grad_enabled() and (names := guarded.asks_for_gradients()):
-            raise RuntimeError(
-                f"{names[0]} requires gradients, which would be lost; use torch.no_grad()"
-            )
+            what = f"{names[0]} requires gradients, which would be lost"
+            raise RuntimeError(f"{what}; use torch.no_grad()")
         return guarded.compiled(*inputs)
 
     def export(self, folder: str | Path) -> Path:
         """Write the network to a folder, as C that needs neither Python nor a library.
 
-        Built with all of `toolchain.compiler_flags()`, the program takes sums in the same order as
+        Built with `toolchain.compiler_command()`, the program takes sums in the same order as
         this network does, and prints the same numbers. It takes inputs like the example, in a batch
-        of any size. Files, result and errors are those of `export.export`, or of a call.
+        of any size. Files, result and errors are those of `export`, or of a call.
         """
-        chance = torch.Generator().manual_seed(0)  # zeros would hide a difference
-        inputs = [torch.rand(shape, generator=chance, **PLAIN) for shape in self._shapes]
+        inputs = [torch.full(shape, 0.7, **PLAIN) for shape in self._shapes]  # not 0: see hybridize
         compiled = self._compiled_for(inputs).compiled
         return export(compiled.graph, compiled.source, folder)
 
 
 def agree(ours, theirs):
-    """Whether two results are the same, up to rounding; coarser than `measure.agreement`."""
+    """Whether two results are the same, up to rounding; coarser than `benchmark.agreement`."""
     if type(ours) is not type(theirs):
         return False
     try:
@@ -225,3 +222,115 @@ def agree(ours, theirs):
     except (AssertionError, TypeError, ValueError):  # the last two: no tensors in the list
         return False
     return True
+
+
+# Without Python -----------------------------------------------------------------------------
+
+NET_H = """\
+/* The network in net.c. In tensors the last index runs fastest; n is the size of the batch.
+   Input:       {input}
+   Output:      {output}
+   Parameters:  {parameters}
+
+   `parameters` points to the parameters, in this order. In weights.bin they lie one after the
+   other, as little-endian float32. Returns 0, or 1 where there is no memory. */
+#include <stddef.h>
+{signature};
+/* For main.c: how many numbers belong to one row of the batch; where the parameters start in
+   weights.bin, counted in numbers, and where the last one ends. */
+#define INPUT_SIZE {input_size}
+#define OUTPUT_SIZE {output_size}
+#define PARAMETER_STARTS {{{starts}}}
+"""
+
+
+def export(graph: Graph, source: str, folder: str | Path) -> Path:
+    """Write a compiled graph and its C source to a folder, which is made if it is missing.
+
+    net.c        the network, as one C function
+    net.h        its declaration, its sizes, and what its parameters are
+    weights.bin  the parameters as they are now, one after the other: little-endian float32
+    main.c       a program around it, from text to text; its first lines say how to build it
+
+    Returns the folder's `Path`. ValueError unless the graph takes one tensor and returns one, both
+    with a batch: `main` reads and prints them row by row.
+    """
+    header, folder = c_header(graph), Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "net.h").write_text(header, encoding="utf-8")
+    (folder / "net.c").write_text(source, encoding="utf-8")
+    (folder / "main.c").write_text(read_c_file(__file__, "main.c"), encoding="utf-8")
+    weights = [node.value.detach().numpy().astype("<f4").tobytes() for node in graph.parameters]
+    (folder / "weights.bin").write_bytes(b"".join(weights))
+    return folder
+
+
+def c_header(graph):
+    """The text of net.h. ValueError where main.c cannot read the input, or print the output."""
+    ends = [*graph.inputs, *graph.outputs]
+    if len(ends) != 2 or any(BATCH not in node.shape for node in ends) or not ends[0].size[0]:
+        raise ValueError("only a graph of one input and one output, both with a batch, is exported")
+    named = [f"{graph.names[node]}  {node.type}" for node in graph.parameters]
+    starts = accumulate((sum(node.size) for node in graph.parameters), initial=0)
+    return NET_H.format(
+        input=f"{graph.names[ends[0]]}  {ends[0].type}",
+        output=f"{output_name(graph, ends[1])}  {ends[1].type}",
+        parameters="\n                ".join(named) or "none",
+        signature=c_signature(graph),
+        input_size=ends[0].size[0],
+        output_size=ends[1].size[0],
+        starts=", ".join(map(str, starts)),
+    )
+
+
+# Limits -------------------------------------------------------------------------------------
+
+TIMES = 16  # repetitions in one call: the call from Python is then a small part
+
+
+def until_written(function):
+    """The same function of an input, computed again only for another one or after a write."""
+    remembered = lru_cache(1)(lambda x, version: function(validate_input(x)))
+    # PyTorch counts the writes to a tensor, but for one that was made in inference mode
+    return lambda x: remembered(x, None if x.is_inference() else x._version)
+
+
+def c_loop(net: Callable, x: Any) -> Any:
+    """A candidate for `compare`: what `hybridize` makes of a network, called in a loop in C.
+
+    `x` is an input, (n, features), of many; the network returns one tensor.
+    """
+    compiled = CompiledGraph(trace(net, x))
+    repeat = load_function(compiled.source + read_c_file(__file__, "loop.c"), "repeat")
+    repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 3
+
+    prepared = until_written(lambda x: (x, compiled.batch([x.shape]), compiled(x)))
+
+    def run(x):
+        x, n, y = prepared(x)
+        if repeat(TIMES, n, x.data_ptr(), y.data_ptr(), compiled.table):
+            raise MemoryError(f"there is no memory for a batch of {n}")
+        return y
+
+    return inner_loops(run, TIMES)
+
+
+def reading(net: Callable, x: Any) -> Any:
+    """A candidate for `compare` that reads the parameters of a network once, and does no more.
+
+    They are added up, or the C compiler would leave out the reading. The candidate returns what the
+    network does, computed beforehand with the weights of that moment.
+    """
+    compiled = CompiledGraph(trace(net, x))
+    repeat = load_function(read_c_file(__file__, "read.c"), "repeat")
+    repeat.argtypes = [ctypes.c_ssize_t] * 2 + [ctypes.c_void_p] * 2
+    repeat.restype = ctypes.c_float
+    count = len(compiled.parameters)
+    sizes = (ctypes.c_ssize_t * count)(*[tensor.numel() for tensor in compiled.parameters])
+    result = until_written(compiled)
+
+    def run(x):
+        repeat(TIMES, count, compiled.table, sizes)
+        return result(x)
+
+    return inner_loops(run, TIMES)

@@ -13,7 +13,7 @@
 Explained in notebook 04; torch.fx has the same two classes, JAX calls them Jaxpr and JaxprEqn.
 A `Graph` prints one equation a line, can be drawn, and can be run. Until you come to `passes` and
 `codegen`, you may skip what is for them: `fused`, `slot` and `size` of a node, and of a graph all
-from `readers` to `slot_sizes`, and `copies`.
+from `readers` to `memory_bytes`, and `copies`.
 """
 
 from __future__ import annotations
@@ -203,6 +203,13 @@ class Graph:
             sizes[slot] = (max(per_row, node.size[0]), max(fixed, node.size[1]))
         return sizes
 
+    def memory_bytes(self, batch: int = 1) -> int:
+        """The bytes of the intermediate values, for float32.
+
+        In C, `dots` copies a part of its input in addition, at most 128 KiB, on the stack.
+        """
+        return 4 * sum(batch * per_row + fixed for per_row, fixed in self.slot_sizes.values())
+
     @cached_property
     def names(self) -> dict[Node, str]:
         """node -> its name in printed and generated text. A number has no name."""
@@ -277,19 +284,18 @@ class Graph:
 
 # Names for generated text ---------------------------------------------------------------------
 
-# The words of C, the names that have a meaning in `forward`, and macros of C's headers. A variable
-# may hide other names of prelude.c, such as `one`. `operation_names` has what OPERATIONS call.
+# The words of C that are not Python's, the names that have a meaning in `forward`, and macros. A
+# variable may hide other names of prelude.c, such as `one`. `operation_names` has what OPERATIONS
+# call.
 RESERVED = """
-    auto break case char const continue default do double else enum extern float for goto if
-    inline int long register restrict return short signed sizeof static struct switch typedef
-    union unsigned void volatile while _Bool _Complex _Imaginary fabsf fmaf add_dots
-    forward malloc free memory main parameters n i ptrdiff_t NAN INFINITY NULL
-    RAND_MAX MB_CUR_MAX EXIT_SUCCESS EXIT_FAILURE HUGE_VAL HUGE_VALF HUGE_VALL
-    MATH_ERRNO MATH_ERREXCEPT math_errhandling linux unix UNROLL
+    auto case char const default do double enum extern float goto inline int long register restrict
+    short signed sizeof static struct switch typedef union unsigned void volatile _Bool _Complex
+    _Imaginary fabsf fmaf add_dots forward malloc free memory main parameters n i ptrdiff_t
+    math_errhandling linux unix
 """
 RESERVED = {*RESERVED.split(), *keyword.kwlist}
-# A loop's counter, more macros of math.h, and what C keeps for itself.
-RESERVED_FORMS = re.compile(r"i\d+|FP_\w+|_[A-Z_]\w+")
+# A loop's counter, macros such as NAN and RAND_MAX, and what C keeps for itself.
+RESERVED_FORMS = re.compile(r"i\d+|FP_\w+|[A-Z][A-Z_]{2,}|_[A-Z_]\w+")
 
 
 def unique_name(preferred: str, taken: set[str]) -> str:

@@ -22,7 +22,6 @@ GUARD_SOURCE = read_c_file(__file__, "guard.c")
 """The C text of the guard, as notebook 12 shows it."""
 
 READABLE = "on the CPU, aligned, in order, without gradients"
-MAX_BATCHES = 1000  # sizes that a guard remembers; after that many the table is emptied
 
 
 # What must not change -----------------------------------------------------------------------
@@ -202,7 +201,7 @@ class Guarded:
         """`compiled` is a CompiledGraph, and `tracker` has watched its recording."""
         self.compiled = compiled
         # first input's shape -> second's -> ... -> n, and for each result a tensor of its shape
-        self.by_shape, self.expected = {}, 0
+        self.by_shape = {}
         graph = compiled.graph
         self.conditions = list(all_conditions(tracker, compiled))
         inputs = [f"{node.name}: {node.type}, {READABLE}" for node in graph.inputs]
@@ -239,10 +238,6 @@ class Guarded:
         n = self.compiled.batch(shapes)
         # one number in memory is enough: only shape and type are asked for
         number = torch.zeros((), dtype=torch.float32, device="cpu")
-        if self.expected >= MAX_BATCHES:
-            self.by_shape.clear()
-            self.expected = 0
-        self.expected += 1
         found = self.by_shape
         for shape in shapes[:-1]:
             found = found.setdefault(shape, {})

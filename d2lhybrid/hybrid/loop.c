@@ -1,4 +1,4 @@
-/* Calls `forward`, which is in the text before this one, several times. limits.c_loop uses it. */
+/* Calls `forward`, which is in the text before this one, several times. compiler.c_loop uses it. */
 int repeat(ptrdiff_t times, ptrdiff_t n, const float *x, float *y, const float *const *parameters)
 {
     for (; times > 0; times--)

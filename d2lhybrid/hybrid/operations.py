@@ -42,12 +42,9 @@ def broadcast(*shapes):
 
 def linear_shape(x, weight, bias=None):
     """The shape of x @ weight.T + bias: (..., k), (m, k) and (m,) make (..., m)."""
-    if len(weight) != 2 or BATCH in weight:
-        raise ValueError("a weight is a matrix of a fixed size")
-    if not x or x[-1] != weight[1]:
-        raise ValueError(f"the weight takes {weight[1]} features")
-    if bias not in (None, weight[:1]):
-        raise ValueError(f"the bias needs {weight[0]} numbers")
+    fits = len(weight) == 2 and BATCH not in weight and x[-1:] == weight[1:]
+    if not fits or bias not in (None, weight[:1]):
+        raise ValueError("the weight or the bias does not fit")
     return (*x[:-1], weight[0])
 
 
@@ -71,6 +68,9 @@ def rms_norm(x, eps):
 def softmax(x):
     """Each row, as positive numbers whose sum is 1."""
     return torch.softmax(x, -1)
+
+
+gelu_tanh = partial(functional.gelu, approximate="tanh")
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,7 @@ OPERATIONS = {
     "sigmoid": Operation(torch.sigmoid, "sigmoid({})", "sigmoid({})"),
     "silu": Operation(functional.silu, "silu({})", "silu({})"),
     "gelu": Operation(functional.gelu, "gelu({})", "gelu({})"),
-    "gelu_tanh": Operation(
-        partial(functional.gelu, approximate="tanh"), "gelu_tanh({})", "gelu_tanh({})"
-    ),
+    "gelu_tanh": Operation(gelu_tanh, "gelu_tanh({})", "gelu_tanh({})"),
     "rsqrt": Operation(torch.rsqrt, "rsqrt({})", "1 / sqrtf({})"),
     "softmax": by_rows(softmax, operands=("input",)),
     "layer_norm": by_rows(layer_norm, operands=("input", "eps")),
@@ -194,16 +192,13 @@ def record_gelu(recorder, input, approximate="none"):
 def record_softmax(recorder, input, dim=None, _stacklevel=None, dtype=None):
     """torch.softmax, over the last axis."""
     last = len(recorder.node_of(input).shape or ()) - 1
-    if dtype or isinstance(_stacklevel, torch.dtype):  # torch.softmax has the type in this place
-        recorder.refuse("unsupported", "softmax with a dtype")
-    if dim is None or dim not in (-1, last):
-        recorder.refuse("unsupported", f"softmax over dim={dim}")
+    dtype = dtype or isinstance(_stacklevel, torch.dtype)  # torch.softmax has it in this place
+    if dtype or dim is None or dim not in (-1, last):
+        recorder.refuse("unsupported", f"softmax with dim={dim} or a dtype")
     return recorder.compute("softmax", input)
 
 
-def record_layer_norm(
-    recorder, input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True
-):
+def record_layer_norm(recorder, input, normalized_shape, weight=None, bias=None, eps=1e-5, *_):
     """torch.nn.functional.layer_norm, over the last axis."""
     normalized = recorder.compute("layer_norm", input, eps, over=normalized_shape)
     return scaled(recorder, normalized, weight, bias)
@@ -223,25 +218,12 @@ def record_dropout(recorder, input, p=0.5, training=True, inplace=False):
     return input
 
 
-def record_batch_norm(
-    recorder, input, mean, variance, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
-):
-    """torch.nn.functional.batch_norm of rows, by the mean and the variance that were kept."""
-    if training:
-        recorder.refuse("unsupported", "batch_norm in training (call .eval() on the network first)")
-    if len(recorder.node_of(input).shape) != 2:
-        recorder.refuse("unsupported", "batch_norm of other than rows")
-    spread = recorder.compute("rsqrt", recorder.compute("add", variance, eps))
-    centered = recorder.compute("sub", input, mean)
-    return scaled(recorder, recorder.compute("mul", centered, spread), weight, bias)
-
-
 def scaled(recorder, value, weight, bias):
     """A value times a weight, if there is one, plus a bias, if there is one."""
     value = value if weight is None else recorder.compute("mul", value, weight)
     return value if bias is None else recorder.compute("add", value, bias)
 
 
-LAYERS = [record_gelu, record_softmax, record_layer_norm, record_rms_norm, record_batch_norm]
-LAYERS = {one.__name__.removeprefix("record_"): one for one in [*LAYERS, record_dropout]}
+LAYERS = [record_gelu, record_softmax, record_layer_norm, record_rms_norm, record_dropout]
+LAYERS = {one.__name__.removeprefix("record_"): one for one in LAYERS}
 """What torch calls it -> the function that records it."""

@@ -113,11 +113,3 @@ def plan_memory(graph):
         read = dict.fromkeys(source for node in kernel for source in node.inputs)
         free += [slots[node] for node in read if node in slots and last_kernel[node] is kernel]
     return graph.rewrite(lambda node, was: replace(node, fused=was.fused, slot=slots.get(was)))
-
-
-def memory_bytes(graph: Graph, batch: int = 1) -> int:
-    """The bytes of the intermediate values, for float32.
-
-    In C, `dots` copies a part of its input in addition, at most 128 KiB, on the stack.
-    """
-    return 4 * sum(batch * per_row + fixed for per_row, fixed in graph.slot_sizes.values())

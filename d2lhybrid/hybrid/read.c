@@ -1,5 +1,5 @@
 /* Reads all parameters several times. Eight sums, from eight streams through memory, so that an
-   addition never waits for the sum before it. limits.reading uses it. */
+   addition never waits for the sum before it. compiler.reading uses it. */
 #include <stddef.h>
 
 float repeat(ptrdiff_t times, ptrdiff_t count, const float *const *parameters,

@@ -51,12 +51,11 @@ def trace(function: Callable, *examples: torch.Tensor | Real) -> Graph:
         TypeError: An example is neither a number nor a tensor of a floating-point type.
     """
     names = argument_names(function, len(examples))
-    pairs = zip(names, examples, strict=True)
-    return record_nodes(function, [input_node(name, example) for name, example in pairs])
+    return record_nodes(function, [*map(input_node, names, examples)])
 
 
 def record_nodes(function, inputs):
-    """As `trace`, with nodes in place of examples; numbers, and a 'batch', are no inputs."""
+    """As `trace`, with nodes in place of examples; numbers are no inputs."""
     recorder = Recorder(tensor_names(function))
     with recorder:
         result = function(*[Symbol(x, recorder) if isinstance(x, Node) else x for x in inputs])
@@ -69,7 +68,7 @@ def record_nodes(function, inputs):
     outputs = tuple(map(recorder.node_of, result if container else [result]))
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "program"  # a lambda is called <lambda>
-    nodes = tuple(node for node in inputs if isinstance(node, Node) and node.op == "input")
+    nodes = tuple(node for node in inputs if isinstance(node, Node))
     return Graph(name, nodes, tuple(recorder.nodes), outputs, container)
 
 
@@ -97,8 +96,7 @@ def input_node(name, example):
     if isinstance(example, Real):
         return Node("input", name=name)
     if not isinstance(example, torch.Tensor) or not example.is_floating_point():
-        kind = example.dtype if isinstance(example, torch.Tensor) else type(example).__name__
-        raise TypeError(f"an example is a number or a tensor of floats, and {name} is {kind}")
+        raise TypeError(f"an example is a number or a tensor of floats, and {name} is neither")
     shape = tuple(example.shape)
     if len(shape) > 1:
         shape = (BATCH, *shape[1:])
@@ -111,14 +109,12 @@ def input_node(name, example):
 SYNONYMS = {"truediv": "div", "divide": "div", "true_divide": "div", "multiply": "mul"}
 SYNONYMS |= {"subtract": "sub", "negative": "neg"}
 REVERSED = {"radd": "add", "rsub": "sub", "rmul": "mul", "rtruediv": "div"}
-# Arguments that come after the operands.
-OPTIONS = {"relu": ["inplace"], "silu": ["inplace"]}
 # Arguments with the values that change nothing.
 WITHOUT_EFFECT = {"alpha": 1, "rounding_mode": None, "out": None, "inplace": False, "bias": None}
 # Functions that look at a tensor's values. The recording would keep the answer as it is now.
-NUMBER = ["__int__", "__float__", "__index__", "__complex__", "item", "tolist"]
-READS_VALUES = {"__bool__", "__contains__", *NUMBER, "numpy", "__array__"}
-READS_VALUES |= {"is_nonzero", "equal", "allclose"}
+LOOKS = ["__int__", "__float__", "__index__", "__complex__", "__bool__", "__contains__"]
+LOOKS += ["item", "tolist", "numpy", "__array__"]
+READS_VALUES = {*LOOKS, "is_nonzero", "equal", "allclose"}
 # torch's functions of these names; another library may have functions of the same names.
 KNOWN = {
     vars(home)[spelling]
@@ -126,7 +122,7 @@ KNOWN = {
     for name in (*OPERATIONS, *SYNONYMS, *REVERSED, *LAYERS)
     for spelling in (name, f"__{name}__")
     if spelling in vars(home)
-} - {torch.batch_norm}  # its parameters have another order
+}
 
 
 # Why something is refused -> what the error says: {line} is the user's line, {} what was asked.
@@ -138,7 +134,6 @@ REFUSED = {
     "them as they are now; compute with the tensor itself",
     "computed": "a tensor was computed from other tensors alone, in {line}; it would be kept as it "
     "is now. Compute it from the inputs, or hold it in a parameter",
-    "other types": "{line} computes with a {}; use numbers and tensors",
     "another recording": "{line} uses a symbol of another recording",
     "unsupported": "{} in {line} is not supported; supported are {operations}",
 }
@@ -189,19 +184,13 @@ class Recorder(torch.overrides.TorchFunctionMode):
         if op not in OPERATIONS:
             self.refuse("unsupported", op)
         operation = OPERATIONS[op]
-        names = [*operation.operands, *OPTIONS.get(op, [])]
-        given = dict(zip(names, args, strict=False)) | kwargs
-        for key, value in WITHOUT_EFFECT.items():
-            if key in given and given[key] is value:  # not ==: a tensor compares its elements
-                del given[key]
-        if "inplace" in given:
-            self.refuse("changes", f"{op}_")
+        given = dict(zip(operation.operands, args, strict=False)) | kwargs
+        # not ==: a tensor compares its elements; `given` stands for no value
+        given = {k: v for k, v in given.items() if v is not WITHOUT_EFFECT.get(k, given)}
         values = [given.pop(name) for name in operation.operands if name in given]
         missing = len(operation.operands) - len(values)
-        if given or len(args) > len(names) or missing > operation.optional:
-            self.refuse(
-                "unsupported", f"{op} with {', '.join(given) or f'{len(args)} argument(s)'}"
-            )
+        if given or len(args) > len(operation.operands) or missing > operation.optional:
+            self.refuse("unsupported", f"{op} with {', '.join(given) or 'these arguments'}")
         return self.add(op, tuple(map(self.node_of, values[::order])))
 
     def compute(self, op, *values, over=None):
@@ -220,8 +209,7 @@ class Recorder(torch.overrides.TorchFunctionMode):
         try:
             shape = OPERATIONS[op].shape(*shapes)
         except (TypeError, ValueError) as error:
-            what = ", ".join(node.type or "a number" for node in inputs)
-            raise ValueError(f"{op}({what}): {error}; in {users_line()}") from None
+            raise ValueError(f"{op}: {error}; in {users_line()}") from None
         dtype = types.pop() if types else None
         self.nodes.append(Node(op, inputs, shape=shape, dtype=dtype))
         return Symbol(self.nodes[-1], self)
@@ -238,7 +226,7 @@ class Recorder(torch.overrides.TorchFunctionMode):
             self.nodes.append(Node("constant", value=plain_number(value)))
             return self.nodes[-1]
         if not isinstance(value, torch.Tensor):
-            self.refuse("other types", type(value).__name__)
+            self.refuse("unsupported", type(value).__name__)
         if id(value) in self.made or value.grad_fn is not None:
             self.refuse("computed")
         if id(value) not in self.parameters:
@@ -275,11 +263,8 @@ IN_PLACE = {f"__i{name}__" for name in BINARY} | {"__setitem__", "__delitem__", 
 RECORDED = {f"__{name}__" for name in [*BINARY, *[f"r{op}" for op in BINARY], *UNARY, "getitem"]}
 # What Python asks that only a value can answer: the question, what to do instead, the methods.
 QUESTIONS = [
-    ("whether it is true", "decide", ["__bool__"]),
     ("for a comparison", "compare", COMPARISONS),
-    ("for its number", "look at it", NUMBER),
-    ("for its length or its items", "look at it", ["__len__", "__iter__", "__contains__"]),
-    ("to become a NumPy array", "convert it", ["__array__", "numpy"]),
+    ("for its value", "look at it", [*LOOKS, "__len__", "__iter__"]),
 ]
 
 
@@ -340,9 +325,6 @@ class Symbol:
             raise AttributeError("a number has no shape")
         batch = Symbol(Node("batch"), self.recorder)
         return tuple(batch if size == BATCH else size for size in self.node.shape)
-
-    def size(self, dim=None):
-        return self.shape if dim is None else self.shape[dim]
 
     def dim(self):
         return len(self.shape)

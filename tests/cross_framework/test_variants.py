@@ -10,7 +10,7 @@ from benchmark_helpers import Clock, fails
 from d2lhybrid import build, get_net, isolated
 from d2lhybrid.benchmark.comparison import TooFewProcesses
 from d2lhybrid.cross_framework import missing_frameworks, variants
-from d2lhybrid.hybrid.limits import TIMES
+from d2lhybrid.hybrid.compiler import TIMES
 
 
 def test_last_variants_are_our_compiler_and_its_limits():

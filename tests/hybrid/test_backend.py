@@ -6,7 +6,6 @@ import torch._dynamo
 from hybrid_helpers import assert_agrees
 from random_programs import as_list, assert_close
 from torch import nn
-from torch._dynamo.testing import CompileCounterWithBackend
 
 BACKEND = "d2lhybrid"
 LEFT = "d2lhybrid leaves this graph to PyTorch: "
@@ -30,24 +29,12 @@ def compiled(net, **options):
     return torch.compile(net, backend=BACKEND, fullgraph=True, **options)
 
 
-def test_torch_lists_the_backend():
-    assert BACKEND in torch.compiler.list_backends()
-
-
 @pytest.mark.parametrize("dynamic", [None, True])
 def test_batches_of_any_size(dynamic):
     net = make_net()
     fast = compiled(net, dynamic=dynamic)
     for batch in (3, 7, 3, 1, 0, 64):
         assert_agrees(fast, net, torch.randn(batch, 4))
-
-
-def test_a_dynamic_batch_is_compiled_once_beside_a_vector():
-    counter = CompileCounterWithBackend(BACKEND)
-    fast = torch.compile(lambda v, x: (v + 1, x + 1), backend=counter, dynamic=True)
-    for batch in (3, 7, 2, 64):
-        fast(torch.ones(5), torch.ones(batch, 4))
-    assert counter.frame_count == 1
 
 
 def of_tensors(x, y):
@@ -60,7 +47,10 @@ SIZES_THAT_VARY = [
     (lambda x, y: (x.relu(), y.tanh()), [((3, 5), (7, 5)), ((4, 5), (6, 5)), ((4, 5), (8, 5))]),
     (lambda x, y: x + y, [((2, 3, 4), (3, 4)), ((2, 5, 4), (5, 4)), ((3, 6, 4), (6, 4))]),
     (lambda x, y: x * y, [((2, 2), (2, 2)), ((3, 3), (3, 3)), ((5, 4), (4,)), ((6, 4), (4,))]),
-    (lambda x, y: x + y + x.shape[1], [((2, 3), (2, 3)), ((3, 4), (1, 1)), ((6, 6), (6, 6))]),
+    (
+        lambda x, y: x + y + x.shape[0],
+        [((2, 3), (2, 3)), ((3, 4), (1, 1)), ((6, 6), (6, 6))],
+    ),
 ]
 
 
@@ -139,13 +129,10 @@ def changed_behind_a_reader(x):
 
 NOT_OURS = {  # what cannot be compiled -> a program and its input
     "an operation": (make_net(nn.ELU()), X),
-    "an option": (make_net(nn.Softmax(dim=0)), X),
     "training": (make_net(nn.Dropout()), X),
     "an in-place layer": (make_net(nn.ReLU(inplace=True)), X),
     "an in-place method": (changed_behind_a_reader, X),
-    "another dtype": (lambda x: x + x, X.double()),
     "integers": (lambda x: x + x, torch.ones(3, 4, dtype=torch.int64)),
-    "the batch size as a number": (lambda x: torch.tanh(x) / x.shape[0], X),
 }
 
 

@@ -14,8 +14,7 @@ from random_programs import (
 )
 
 from d2lhybrid import trace
-from d2lhybrid.hybrid import guard
-from d2lhybrid.hybrid.codegen import c_entry, c_source
+from d2lhybrid.hybrid.codegen import c_source
 from d2lhybrid.hybrid.compiler import CompiledGraph
 from d2lhybrid.hybrid.operations import UnsupportedOperation
 from d2lhybrid.hybrid.passes import optimize
@@ -75,20 +74,6 @@ def run_compiler(*arguments, **options):
 def graph_of(seed):
     program = random_program(seed)
     return program, optimize(trace(program.net, *program.inputs(random.Random(seed), 2)))
-
-
-def test_c_has_no_warnings(tmp_path):
-    files = [tmp_path / f"program{seed}.c" for seed in range(40)]
-    for seed, file in enumerate(files):
-        graph = graph_of(seed)[1]
-        file.write_text(c_source(graph) + c_entry(graph))
-    files.append(tmp_path / "guard.c")
-    files[-1].write_text(guard.GUARD_SOURCE)
-    files.append(tmp_path / "numbers.c")
-    files[-1].write_text(c_source(optimize(trace(times_many_numbers, X))))
-    done = run_compiler(*STRICT, "-fsyntax-only", *files)
-    assert done.stderr == ""
-    assert done.returncode == 0
 
 
 STINGY = """\

@@ -75,34 +75,6 @@ def test_smooth_functions_at_their_extremes(function):
     assert error.max() <= 4 * 2**-23
 
 
-def test_long_sums_are_about_as_exact_as_torchs():
-    layers = nn.ModuleList(nn.Linear(4096, m, bias=False) for m in (1, 2, 3, 4, 5, 8, 9))
-    chance, x = torch.Generator().manual_seed(0), torch.rand(300, 4096)
-
-    def function(x):
-        return [layer(x) for layer in layers]
-
-    with torch.no_grad():
-        for layer in layers:
-            layer.weight.uniform_(generator=chance)
-        ours, torchs, exact = hybridize(function, x)(x), function(x), layers.double()
-        for layer, one, other in zip(exact, ours, torchs, strict=True):
-            true = layer(x.double())
-            errors = [((y - true) / true).abs().max().item() for y in (one, other)]
-            assert errors[0] <= 4 * max(errors[1], 2**-23), layer
-
-
-def test_one_wrong_number_stays_in_its_row(net, x):
-    fast = hybridize(net, x)
-    clean = fast(x)
-    for special in (NAN, INF, -INF, 1e38):
-        spoilt = x.clone()
-        spoilt[1, 2] = special
-        result = fast(spoilt)
-        assert torch.equal(result[[0, 2]], clean[[0, 2]])
-        assert_close(result, net(spoilt).detach(), f"{special} in one row", rows=True)
-
-
 def test_results_are_new_tensors_in_the_form_that_the_network_has(x):
     fast = hybridize(TwoInputs(), x, x)
     product, first, tanh = fast(x, x + 1)
@@ -122,23 +94,6 @@ def test_tensors_without_numbers_and_without_axes():
     assert torch.equal(
         hybridize(lambda x: x * 2 + 1, torch.tensor(3.0))(torch.tensor(4.0)), torch.tensor(9.0)
     )
-
-
-def test_many_values_at_once_find_their_places():
-    """Values of several sizes, with and without a batch, that live side by side."""
-
-    def values(x, y, w, v):
-        a, b = F.linear(x, w), F.linear(y, w)
-        c, d = F.linear(torch.tanh(a), v), F.linear(torch.exp(b), v)
-        e = F.linear(a * b - 1, v)
-        return torch.relu(c + d) * e, F.linear(b, v) + e, d
-
-    x, y = torch.randn(5, 4), torch.randn(4)
-    function = Keeping(values, w=torch.randn(6, 4), v=torch.randn(3, 6))
-    fast = hybridize(function, x, y)
-    for batch in (1, 5, 0, 11):
-        x, y = torch.randn(batch, 4), torch.randn(4)
-        assert_close(fast(x, y), function(x, y), "values side by side")
 
 
 # Recordings that are refused ----------------------------------------------------------------
@@ -162,12 +117,6 @@ def leaky(x: torch.Tensor) -> torch.Tensor:
 def test_what_would_be_decided_otherwise_is_refused(x, function):
     with pytest.raises((RecordingError, UnsupportedOperation)):
         hybridize(function, x)
-
-
-def test_a_network_in_autocast_is_compared_in_float32(net, x):
-    with torch.autocast("cpu"):
-        fast = hybridize(net, x)
-    assert_agrees(fast, net, x)
 
 
 class Alpha(nn.Module):
@@ -214,18 +163,9 @@ def test_a_refusal_that_the_program_catches_is_one(function):
 
 def test_compilations_are_counted(net):
     fast = hybridize(net, torch.ones(2, 4))
-    counts = [fast.compilations]
-    for x in (
-        torch.ones(7, 4),
-        torch.ones(0, 4),
-        torch.ones(4),  # another rank
-        torch.ones(4),
-        torch.ones(2, 5, 4),
-        torch.ones(9, 5, 4),
-        torch.ones(9, 6, 4),
-        torch.ones(1, 4),
-    ):
-        assert_agrees(fast, net, x)
+    counts = []
+    for shape in ((2, 4), (7, 4), (0, 4), (4,), (4,), (2, 5, 4), (9, 5, 4), (9, 6, 4), (1, 4)):
+        assert_agrees(fast, net, torch.ones(shape))
         counts.append(fast.compilations)
     assert counts == [1, 1, 1, 2, 2, 3, 3, 4, 4]
     change(net, REPLACE_PARAMETER)

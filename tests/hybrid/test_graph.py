@@ -53,10 +53,10 @@ def several(x, W, SCALE):
 def test_a_graph_lists_its_parameters_and_results():
     net = Keeping(several, W=torch.eye(4), SCALE=torch.full((4,), 2.0))
     graph = trace(net, torch.ones(2, 4))
-    assert [graph.names[node] for node in graph.parameters] == ["W", "SCALE"]
-    assert [graph.names[node] for node in graph.results] == ["v3", "x1", "v2", "SCALE"]
+    assert [graph.names[node] for node in graph.parameters] == ["W", "the_SCALE"]
+    assert [graph.names[node] for node in graph.results] == ["v3", "x1", "v2", "the_SCALE"]
     copies = {graph.names[node]: name for node, name in graph.copies.items()}
-    assert copies == {"x1": "x1_copy", "SCALE": "SCALE_copy"}
+    assert copies == {"x1": "x1_copy", "the_SCALE": "the_SCALE_copy"}
 
 
 def test_a_copy_has_a_name_of_its_own():

@@ -1,14 +1,10 @@
 """The guard: what it asks, and what happens when an answer is no answer."""
 
-import _thread
 import ctypes
-import signal
-import threading
 
 import pytest
 import torch
-import torch.nn.functional as F
-from hybrid_helpers import Everything, Keeping, assert_agrees
+from hybrid_helpers import Everything, assert_agrees
 from torch._subclasses import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
@@ -98,54 +94,3 @@ def test_an_interruption_is_no_answer(net, x):
         with pytest.raises(KeyboardInterrupt), Interrupts():
             call()
     assert_agrees(fast, net, x)
-
-
-@pytest.fixture
-def timeouts():
-    """What interrupts the main thread raises a TimeoutError."""
-
-    def handler(signum, frame):
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGINT, handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_an_interruption_while_the_program_runs(timeouts):
-    def function(x, weight):
-        for _ in range(5):
-            x = F.linear(x, weight)
-        return x, x + 1
-
-    x = torch.ones(2000, 512)
-    fast = hybridize(Keeping(function, weight=torch.randn(512, 512)), x)
-    fast(x)
-    interruption = threading.Timer(0.01, _thread.interrupt_main)
-
-    def call():
-        interruption.start()
-        fast(x)
-        interruption.join()
-
-    with pytest.raises(TimeoutError):
-        call()
-
-
-def test_arguments_with_names_are_refused(net, x):
-    fast = hybridize(net, x)
-    for arguments, named in (((), {"input": x}), ((x,), {"bias": x})):
-        with pytest.raises(TypeError):
-            fast(*arguments, **named)
-
-
-def test_batch_sizes_are_not_remembered_for_ever(net, x, monkeypatch):
-    monkeypatch.setattr(guard, "MAX_BATCHES", 8)
-    fast, scaled = hybridize(net, x), hybridize(lambda w, x: x * w, x[0], x)
-    for batch in range(2, 30):
-        x = torch.ones(batch, 4)
-        assert_agrees(fast, net, x)
-        assert torch.equal(scaled(x[0], x), x)
-    (guarded,), (of_scaled,) = fast._guarded.values(), scaled._guarded.values()
-    assert len(guarded.by_shape) <= 8
-    assert len(of_scaled.by_shape[x[0].shape]) <= 8

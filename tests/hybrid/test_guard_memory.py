@@ -107,26 +107,13 @@ def test_the_guard_gives_back_what_it_is_handed(x, collect):
             pair(one, one)
         assert fast.holds() is True
         assert from_gone.holds() is False
-        for refused in (
-            lambda: fast(wrong),
-            lambda: fast(x, x),
-            lambda: from_gone(x),
-            lambda: trained(x),
-        ):
+        for program, inputs in ((fast, [wrong]), (fast, [x, x]), (from_gone, [x]), (trained, [x])):
             with pytest.raises((TypeError, AttributeError, RuntimeError)):
-                refused()
+                program(*inputs)
 
     guarded = [*fast._guarded.values(), *pair._guarded.values()]
-    watched = [
-        x,
-        many,
-        wrong,
-        *guard.OBJECTS.values(),
-        *net.parameters(),
-        *trained.net.parameters(),
-        *net.modules(),
-        net.scale,
-    ]
+    watched = [x, many, wrong, net.scale, *guard.OBJECTS.values(), *net.modules()]
+    watched += [*net.parameters(), *trained.net.parameters()]
     watched += [one for module in net.modules() for one in (module._parameters, module._modules)]
     watched += [one for g in guarded for one in (g.call, g.call.__self__, g.by_shape)]
     watched += [one for g in guarded for found in g.by_shape.values() for one in (found, *found)]

@@ -1,6 +1,5 @@
 """Names in printed and generated text: words in Python and in C, each different."""
 
-import keyword
 import re
 import subprocess
 
@@ -33,18 +32,6 @@ def test_names_are_unique_words(preferred, names):
 
 def names_of(graph):
     return list(graph.names.values())
-
-
-ARGUMENTS = [  # what the user calls an argument, and what it is called in the text
-    *[("x", "x"), ("double", "double_2"), ("n", "n_2"), ("linear", "linear_2")],
-    *[("relu", "relu_2"), ("v1", "v1"), ("_", "_"), ("größe", "gr__e")],
-]
-
-
-@pytest.mark.parametrize(("argument", "name"), ARGUMENTS)
-def test_names_of_arguments(argument, name):
-    function = write(f"def program({argument}):\n    return {argument} + 1\n")
-    assert names_of(trace(function, 1)) == [name, "v1_2" if argument == "v1" else "v1"]
 
 
 def test_arguments_without_a_name_are_numbered():
@@ -102,16 +89,3 @@ def test_no_macro_of_c_can_be_the_name_of_a_variable():
     assert "NAN" in macros
     graph = Graph("f", tuple(Node("input", name=name) for name in macros), (), ())
     assert not {*graph.names.values()} & {*macros}
-
-
-def test_every_word_of_the_prelude_can_be_the_name_of_a_weight():
-    words = {*re.findall(r"\b[A-Za-z_]\w*", PRELUDE)} - {*keyword.kwlist, "x", "program"}
-    assert {"lanes", "few", "panel", "vector", "total", "EACH", "add_tile", "dots"} <= words
-    weights = {word: torch.randint(1, 3, (26,)) * 2.0 - 3 for word in sorted(words)}  # 1 or -1
-    lines = "\n".join(f"    x = x * {word}" for word in weights)
-    text = f"def program(x):\n{lines}\n    return linear(x, the_last).relu()\n"
-    last = torch.eye(26)[torch.randperm(26)]
-    program = write(text, linear=nn.functional.linear, the_last=last, **weights)
-    for n in (1, 3, 40):
-        x = torch.randn(n, 26)
-        assert torch.equal(CompiledGraph(trace(program, x))(x), program(x))

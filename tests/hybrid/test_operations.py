@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from d2lhybrid import trace
-from d2lhybrid.hybrid import codegen as c
 from d2lhybrid.hybrid.codegen import python_function
 from d2lhybrid.hybrid.compiler import CompiledGraph
 from d2lhybrid.hybrid.operations import OPERATIONS, Operation, UnsupportedOperation, fill
@@ -56,49 +55,17 @@ def test_an_entry_is_complete():
     assert signs == {"add": "+", "sub": "-", "mul": "*", "div": "/", "neg": "-"}
 
 
-def added(monkeypatch, name, *template, **rest):
-    """Let the compiler have one more operation."""
-    monkeypatch.setitem(OPERATIONS, name, Operation(*template, **rest))
-
-
 def test_an_elementwise_operation_is_one_entry(monkeypatch):
     with pytest.raises(UnsupportedOperation, match="floor"):
         trace(lambda x: x.floor(), X)
-    added(monkeypatch, "floor", torch.floor, "floor({})", "floorf({})")
+    floor = Operation(torch.floor, "floor({})", "floorf({})")
+    monkeypatch.setitem(OPERATIONS, "floor", floor)
     graph = fuse(trace(lambda floorf: torch.tanh(floorf.floor()) + floorf, X))
     assert [node.fused for node in graph.nodes] == [True, True, False]
     assert str(graph.outputs[0].type) == "float32[n, 4]"
     expected = torch.tanh(X.floor()) + X
     assert torch.equal(python_function(graph)(X), expected)
     torch.testing.assert_close(CompiledGraph(graph)(X), expected)
-
-
-RUNNING_SUMS = """
-static void running_sums(ptrdiff_t n, ptrdiff_t k, const float *x, float *y)
-{
-    for (ptrdiff_t i = 0; i < n * k; i++)
-        y[i] = x[i] + (i % k ? y[i - 1] : 0);
-}
-"""
-
-
-def test_an_operation_on_rows_is_one_entry_and_a_function_in_c(monkeypatch):
-    monkeypatch.setattr(c, "PRELUDE", c.PRELUDE + RUNNING_SUMS)
-    added(
-        monkeypatch,
-        "running_sums",
-        lambda x: x.cumsum(-1),
-        "running_sums({})",
-        "{}",
-        rows="running_sums({n}, {k}, {0}, {out});",
-    )
-    graph = trace(lambda x: (x * 2).running_sums() + x, X)
-    fused = fuse(graph)
-    assert [node.fused for node in fused.nodes if node.is_operation] == [False, True, False]
-    for x in (X, X[:1], X[:0]):
-        expected = (x * 2).cumsum(-1) + x
-        assert torch.equal(python_function(fused)(x), expected)
-        torch.testing.assert_close(CompiledGraph(graph)(x), expected)
 
 
 def test_two_operations_on_rows_are_never_fused():

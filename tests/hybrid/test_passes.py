@@ -16,7 +16,6 @@ from d2lhybrid.hybrid.passes import (
     drop_unused,
     fold_constants,
     fuse,
-    memory_bytes,
     optimize,
     plan_memory,
     share_common,
@@ -308,7 +307,7 @@ def test_no_value_is_overwritten_while_it_is_to_be_read():
             after = plan_memory(before)
             check_plan(after)
             for batch in (0, 1, 5):
-                assert memory_bytes(after, batch) <= memory_bytes(before, batch), before
+                assert after.memory_bytes(batch) <= before.memory_bytes(batch), before
 
 
 def layers(*widths):
@@ -318,15 +317,15 @@ def layers(*widths):
 def test_a_deep_chain_needs_two_slots():
     graph = optimize(trace(layers(*[8] * 20), torch.ones(2, 8)))
     assert check_plan(graph) == 2
-    assert memory_bytes(graph, 3) == 2 * 8 * 4 * 3
+    assert graph.memory_bytes(3) == 2 * 8 * 4 * 3
 
 
 def test_memory_of_the_courses_network():
     graph = drop_unused(trace(get_net(), torch.ones(1, 512)))
-    assert memory_bytes(graph) == (256 + 256 + 128 + 128) * 4
-    assert memory_bytes(fuse(graph)) == (256 + 128) * 4
-    assert memory_bytes(optimize(graph)) == (256 + 128) * 4
-    assert memory_bytes(optimize(graph), batch=10) == 10 * (256 + 128) * 4
+    assert graph.memory_bytes() == (256 + 256 + 128 + 128) * 4
+    assert fuse(graph).memory_bytes() == (256 + 128) * 4
+    assert optimize(graph).memory_bytes() == (256 + 128) * 4
+    assert optimize(graph).memory_bytes(batch=10) == 10 * (256 + 128) * 4
 
 
 def test_what_has_no_batch_is_counted_once():
@@ -336,7 +335,7 @@ def test_what_has_no_batch_is_counted_once():
 
     graph = plan_memory(fuse(trace(function, torch.ones(2, 4), torch.ones(4))))
     assert [node.op for node in stored(graph)] == ["exp", "tanh", "add"]
-    assert memory_bytes(graph, 1) == memory_bytes(graph, 100) == 2 * 4 * 4
+    assert graph.memory_bytes(1) == graph.memory_bytes(100) == 2 * 4 * 4
 
 
 def test_a_value_stays_until_its_last_reader():

@@ -14,12 +14,12 @@ from random_programs import INF, NAN, assert_close, check_layers
 from torch import nn
 
 from d2lhybrid import hybridize
-from d2lhybrid.hybrid import export
+from d2lhybrid.hybrid import compiler
 from d2lhybrid.hybrid.codegen import PRELUDE
 from d2lhybrid.toolchain import (
     FLAGS,
     CompilerNotFound,
-    compiler_flags,
+    compiler_command,
     find_compiler,
     read_c_file,
 )
@@ -128,8 +128,8 @@ PROCESSORS = {
     "256 bits": (["-march=haswell"], "__AVX2__"),
     "512 bits": (["-march=haswell", "-mavx512f", "-mprefer-vector-width=512"], "__AVX512F__"),
 }
-EXPORTED = re.search(r"cc (-std.*) main.c", read_c_file(export.__file__, "main.c"))[1].split()
-WAYS = {"as here": (CC, compiler_flags(), ""), "as exported": (CC, EXPORTED, "")}
+EXPORTED = re.search(r"cc (-std.*) main.c", read_c_file(compiler.__file__, "main.c"))[1].split()
+WAYS = {"as here": (CC, compiler_command()[len(CC) :], ""), "as exported": (CC, EXPORTED, "")}
 for name in ("gcc", "clang"):
     for processor, (options, needed) in PROCESSORS.items():
         WAYS[f"{name}, {processor}"] = ([name], [*FLAGS, *options], needed)
@@ -155,7 +155,7 @@ def can_run(compiler, flags, needed):
         given = call(*compiler, *flags, "-dM", "-E", "-", input="")
     except FileNotFoundError:
         return False
-    here = call(*CC, *compiler_flags(), "-dM", "-E", "-", input="")
+    here = call(*compiler_command(), "-dM", "-E", "-", input="")
     return given.returncode == 0 and (not needed or f"#define {needed} " in here.stdout)
 
 

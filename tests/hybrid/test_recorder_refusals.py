@@ -17,7 +17,6 @@ QUESTIONS += ["for row in x: pass", "int(x)", "float(x)", "complex(x)", "range(x
 QUESTIONS += ["x.tolist()", "x.numpy()", "np.asarray(x)", "isinstance(x, torch.Tensor)"]
 QUESTIONS += ["range(x.shape[0])", "x.shape[0] in {1, 2}", "isinstance(x.shape[0], int)"]
 CHANGES = ["x += 1", "x @= w", "x[0] = 1", "del x[0]", "x.add_(1)", "torch.relu_(x)"]
-CHANGES += ["F.relu(x, inplace=True)", "F.relu(x, True)", "nn.Sequential(nn.ReLU(inplace=True))(x)"]
 CHANGES += ["x.data = y", "global w; w += 1", "global w; w[0] = 1", "w.add_(x)"]
 CHANGES += ["nn.init.zeros_(w)", "w.data = w + 1", "torch.add(w, 1, out=w)"]
 CHANGES += ["torch.exp(g, out=w[0])"]
@@ -25,13 +24,14 @@ CHANGES += ["torch.exp(g, out=w[0])"]
 COMPUTED = ["F.linear(x, w * g)", "F.linear(x, (w * g).detach())", "x * w[0]", "x * g.clone()"]
 COMPUTED += ["x * g.data", "x * torch.sort(g)[0]", "x * [*w][0]", "x * torch.rand(4)"]
 COMPUTED += ["x + g.double()", "(x, g + 1)"]
-OTHER_KINDS = ["x + [1]", "x * 1j", "x * None", "x - np.ones(4)", "np.ones(4) * x"]
-OTHER_KINDS += ["()", "[]", "{'a': x}", "None", "[(x, y), x]", "'text'"]
-UNSUPPORTED = ["x ** 2", "2 ** x", "x @ w", "x // 2", "abs(x)", "~x", "divmod(x, y)", "x & y"]
+NO_RESULTS = ["()", "[]", "{'a': x}"]
+UNSUPPORTED = ["None", "x + [1]", "x * 1j", "x * None", "x - np.ones(4)", "[(x, y), x]", "'text'"]
+UNSUPPORTED += ["F.relu(x, inplace=True)", "F.relu(x, True)", "nn.ReLU(inplace=True)(x)"]
+UNSUPPORTED += ["x ** 2", "2 ** x", "x @ w", "x // 2", "abs(x)", "~x", "divmod(x, y)", "x & y"]
 UNSUPPORTED += ["x.add()", "x.exp(3)", "x.sub(1, 2)", "x[0]", "x.T", "x.mean()", "torch.cos(x)"]
 UNSUPPORTED += ["x.eq(1)", "torch.equal(x, y)", "torch.cat([x, y])", "F.elu(x)", "nn.Flatten()(x)"]
 UNSUPPORTED += ["torch.add(x, y, alpha=2)", "torch.div(x, y, rounding_mode='floor')"]
-UNSUPPORTED += ["torch.add(x, y, out=w)", "x * x.shape[0]", "x.size()[0] + 1", "x.shape[0]"]
+UNSUPPORTED += ["torch.add(x, y, out=w)", "x * x.shape[0]", "x.shape[0]"]
 UNSUPPORTED += ["F.softmax(x, dim=0)", "torch.softmax(x, -1, torch.float64)", "F.softmax(x)"]
 UNSUPPORTED += ["x.softmax(-1, dtype=torch.float64)", "F.gelu(x, approximate='no')"]
 UNSUPPORTED += ["F.layer_norm(x, [2, 4])", "F.batch_norm(x.relu(), w, w, training=True)"]
@@ -44,7 +44,7 @@ RETURNED = ["(x, g + 1)", "()", "[]", "{'a': x}", "None", "[(x, y), x]", "'text'
 RETURNED = [f"return {one}" for one in RETURNED]  # refused when the program has ended
 STATEMENTS = [  # each, and the error's type
     *[(one, RecordingError) for one in [*QUESTIONS, *CHANGES]],
-    *[(f"return {one}", RecordingError) for one in [*COMPUTED, *OTHER_KINDS]],
+    *[(f"return {one}", RecordingError) for one in [*COMPUTED, *NO_RESULTS]],
     *[(f"return {one}", UnsupportedOperation) for one in UNSUPPORTED],
     *[(f"return {one}", ValueError) for one in WRONG_SHAPES],
 ]
@@ -57,18 +57,11 @@ def test_refused_and_nothing_changed(statement, kind):
     tensors |= {"fixed": torch.ones(3, 4), "column": torch.ones(2, 1, 1)}
     tensors |= {"deep": torch.ones(2, 5, 4), "narrow": torch.ones(4, 3)}
     before = {name: tensor.clone() for name, tensor in tensors.items()}
-    with torch.no_grad():
-        with pytest.raises(kind) as error:
-            trace(program(statement, **tensors), X, Y)
-        assert not torch.is_grad_enabled()
+    with torch.no_grad(), pytest.raises(kind) as error:
+        trace(program(statement, **tensors), X, Y)
     if statement not in RETURNED:
         assert f"line 2 of program, `{statement}`" in str(error.value)
     assert all(torch.equal(tensors[name], before[name]) for name in before)
-
-
-def test_batch_norm_of_other_than_rows():
-    with pytest.raises(UnsupportedOperation):
-        trace(nn.BatchNorm1d(4).eval(), torch.ones(2, 4, 5))
 
 
 def test_a_number_is_asked():

@@ -11,8 +11,6 @@ import pytest
 import torch
 
 from d2lhybrid import hybridize, toolchain
-from d2lhybrid.hybrid import guard
-from d2lhybrid.hybrid.codegen import PRELUDE
 from d2lhybrid.toolchain import CompilationFailed, CompilerNotFound
 
 
@@ -76,16 +74,6 @@ def test_a_compiler_that_makes_no_library(unseen, monkeypatch, tmp_path, folder,
     assert torch.equal(hybridize(unseen, x)(x), unseen(x)), "a failure is not remembered"
 
 
-def test_who_goes_on_without_a_compiler_does_so_without_one_that_works():
-    assert issubclass(CompilationFailed, CompilerNotFound)
-
-
-def test_no_folder_for_temporary_files(unseen, monkeypatch, tmp_path, x):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
-    with pytest.raises(CompilationFailed, match="TMPDIR"):
-        hybridize(unseen, x)
-
-
 def test_the_command_may_be_a_path_with_blanks_or_have_arguments(monkeypatch, tmp_path, x):
     (tmp_path / "Program Files").mkdir()
     path = script(tmp_path / "Program Files" / "cc", 'exec cc "$@"')
@@ -137,32 +125,17 @@ def written(monkeypatch, tmp_path):
     return write
 
 
-@pytest.mark.parametrize(
-    ("platform", "takes"), [("linux", True), ("darwin", True), ("win32", False)]
-)
-def test_only_unix_takes_options_for_libraries(written, platform, takes):
-    arguments, _ = written("int f(void) { return 1; }\n", platform)
-    assert "-shared" in arguments
-    assert [one in arguments for one in ("-fPIC", "-lm")] == [takes, takes]
-
-
 DECLARED = "struct s {\n    int a;\n} all;\nstatic int g(void) { return 0; }\n"
 DECLARED += "typedef int number;\nenum { one };\nconst struct s *f(void)\n{\n    return &all;\n}\n"
 
 
-def test_windows_exports_what_is_not_static(written):
+def test_options_and_exports_of_windows_and_unix(written):
     exported = DECLARED.replace("struct s {", "__declspec(dllexport) struct s {")
     exported = exported.replace("const struct", "__declspec(dllexport) const struct")
-    assert written(DECLARED, "win32")[1] == exported
-    assert written(DECLARED, "linux")[1] == DECLARED
-    marked = [
-        line.removeprefix("__declspec(dllexport) ")
-        for line in written(PRELUDE + guard.GUARD_SOURCE, "win32")[1].splitlines()
-        if line.startswith("__declspec")
-    ]
-    structs = ["struct python {", "struct condition {", "struct guard {", "struct method {"]
-    assert marked[:-2] == structs
-    assert [line.split()[3] for line in marked[-2:]] == ["call_method", "holds_method"]
+    for system, text, unix in (("win32", exported, False), ("linux", DECLARED, True)):
+        arguments, source = written(DECLARED, system)
+        assert source == text
+        assert ["-shared" in arguments, "-fPIC" in arguments] == [True, unix]
 
 
 def test_source_is_written_as_utf_8_whatever_the_locale_is():
