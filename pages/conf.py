@@ -36,7 +36,6 @@ linkcode_resolve = course_pages.source_address
 autodoc_preserve_defaults = True  # or a default such as `print` would not be Python
 add_module_names = False
 toc_object_entries_show_parents = "hide"
-python_maximum_signature_line_length = 76
 
 html_theme = "sphinx_book_theme"
 html_theme_options = {

@@ -27,50 +27,10 @@ sys.path.insert(0, str(ROOT))
 from tools import manifest, notebook  # noqa: E402
 from tools.translate import in_language  # noqa: E402
 
-# What is done to the cells of one exercise, and the verdict that it must get; None is the
-# verdict of the answer itself. `{right}`, `{wrong}` and `{name}` are answers and the name judged.
+# What is done to the cells of one exercise: name -> code, or None, and its verdict.
 FAULTS = {
-    "endless loop": ("while True: pass", "time"),
-    "sleeps": ("import time\ntime.sleep(10**6)", "time"),
-    "sys.exit": ("import sys\nsys.exit(0)\n{right}", "error"),
-    "os._exit": ("import os\nos._exit(0)", "error"),
-    "2 GB list": ("{name} = [0] * 2**28", "error"),
-    "fork bomb": ("import os\nwhile True: os.fork()", "error"),
-    "kills its parent": ("import os\nos.kill(os.getppid(), 9)\nos._exit(1)", "error"),
-    "asks": ("{name} = input()", "error"),
-    "network": (
-        "import socket\nsocket.create_connection(('127.0.0.1', {port}), timeout=1)",
-        "error",
-    ),
-    "other submissions": ("import os\nos.listdir('{folder}')\n{right}", "error"),
-    "syntax": ("{name} = = 1", "error"),
-    "renamed": ("{renamed}", "error"),
-    "deleted": (None, "not yet"),
-    "only prints": ("{wrong}\nprint('right')", "not right"),
-    "own check": ("{wrong}\ndef check(*a, **k): print('right')\ncheck(1, 1)", "not right"),
-    "edits the check": (
-        "{wrong}\nimport sys, d2lhybrid\n"
-        "sys.modules[d2lhybrid.check.__module__].same = lambda *a: True",
-        "not right",
-    ),
-    "edits package": (
-        "{wrong}\nimport d2lhybrid\nd2lhybrid.check = lambda *a, **k: print('right')",
-        "not right",
-    ),
-    "equals everything": (
-        "{wrong}\nclass Yes:\n    def __eq__(self, other): return True\n"
-        "    def __call__(self, *a): return Yes()\n{name} = Yes()",
-        "not right",
-    ),
-    "prints much": ("{right}\nprint('x' * 10**6)", "right"),
-    "magic": ("%matplotlib inline\n!pip list\n{right}", "right"),
-    "daemon": (
-        "{right}\nimport subprocess\nsubprocess.Popen(['sleep', '4321'], start_new_session=True)",
-        "right",
-    ),
-    "helper elsewhere": ("{right}", "right"),
-    "writes": ("open('mine.txt', 'w').write('x')\n{right}", "right"),
-    "later cell fails": ("{right}\nno_such_name", "right"),
+    name: (fault.get("code"), fault["verdict"])
+    for name, fault in tomllib.loads((ROOT / "tests/made_class.toml").read_text("utf-8")).items()
 }
 # What is done to a whole file; the verdict is for each of its exercises, "" for nothing.
 DAMAGES = {

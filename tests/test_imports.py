@@ -12,40 +12,17 @@ from d2lhybrid.frameworks import FRAMEWORKS
 ROOT = Path(__file__).resolve().parents[1]
 # The lowest first. A module imports from lower floors, and from its own wing.
 FLOORS = {
-    "d2lhybrid": [
-        {"exercises", "tables", "nets"},
-        {"text"},
-        {"frameworks"},
-        {"workers"},
-        {"benchmark"},
-        {"d2l"},
-        {"plot"},
-        {"toolchain"},
-        {"hybrid"},
-        {"threads"},
-        {"world"},
-        {"machine"},
-        {"cross_framework"},
-        {"cli"},
-        {"__main__"},
-    ],
-    "tools": [
-        {"files"},
-        {"manifest"},
-        {"notebook", "environment", "colab"},
-        {"translate"},
-        {"reading", "checking", "handouts", "authoring", "glossary", "run_notebooks"},
-        {"site_pages", "site_run"},
-        {"site"},
-        {"commands"},
-    ],
-    "grading": [{"judge"}, {"submissions", "sandbox"}, {"pages"}],
+    "d2lhybrid": "exercises+tables+nets text frameworks workers benchmark d2l plot toolchain "
+    "hybrid threads world machine cross_framework cli __main__",
+    "tools": "files manifest notebook+environment+colab translate "
+    "reading+checking+handouts+authoring+glossary+run_notebooks site_pages+site_run site commands",
+    "grading": "judge submissions+sandbox pages",
 }
 FLOOR = {
     f"{package}.{wing}": number
     for package, floors in FLOORS.items()
-    for number, wings in enumerate(floors)
-    for wing in wings
+    for number, wings in enumerate(floors.split())
+    for wing in wings.split("+")
 }
 
 

@@ -37,7 +37,7 @@ def test_notebook_keeps_the_rule(path, rule):
         pytest.fail("\n".join([f"{path.name}:", *faults]), pytrace=False)
 
 
-def test_the_folder_holds_the_notebooks_that_course_toml_lists():
+def test_folder_holds_the_notebooks_that_course_toml_lists():
     # A reader's copies and new notebooks have other names.
     numbered = [path.name for path in (ROOT / "notebooks").glob("*.ipynb") if is_numbered(path)]
     assert sorted(numbered) == sorted(ENTRIES)
@@ -45,7 +45,7 @@ def test_the_folder_holds_the_notebooks_that_course_toml_lists():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS[10:], ids=lambda path: path.stem)
-def test_each_check_is_tried_with_right_and_wrong_answers(path):
+def test_each_check_has_three_right_and_three_wrong_answers(path):
     exercises = [cell for cell in section(load(path), "exercises") if "### " in text_of(cell)]
     tried = tomllib.loads((ROOT / f"tests/exercises/{path.stem}.toml").read_text("utf-8"))
     assert [one["number"] for one in tried["exercise"]] == list(range(1, len(exercises) + 1))
@@ -212,15 +212,9 @@ def fold(notebook, wanted):
     cell["metadata"]["jp-MarkdownHeadingCollapsed"] = True
 
 
-def move_to_the_end(notebook, wanted):
-    cells = notebook["cells"]
-    cells.append(cells.pop(cells.index(first_with(notebook, wanted, "markdown"))))
-
-
 # Rule -> what breaks it. Each fault is of another kind.
 FAULTS = {
     rules.runs_once_from_top_to_bottom: [
-        lambda n: code_cells(n)[3].update(execution_count=None),
         lambda n: code_cells(n)[3].update(execution_count=7),
     ],
     rules.ends_without_errors_and_warnings: [
@@ -229,7 +223,6 @@ FAULTS = {
     ],
     rules.tells_nothing_about_the_machine: [
         lambda n: first_output(n).update(text=["/home/ada/x.py"]),
-        lambda n: first_output(n).update(text=["in C:\\Users"]),
         lambda n: first_output(n).update(text=["ada@laptop"]),
         lambda n: first_output(n).update(data={"text/html": "/tmp/a"}),
     ],
@@ -248,14 +241,11 @@ FAULTS = {
         in_outputs("12 µs (measured", "120 µs (measured"),
         in_prose("Three", "Four"),
         lambda n: pictures(n)[0].update(data=pictures(n)[-1]["data"]),
-        lambda n: alt(n).update(alt="Another."),
-        lambda n: n["metadata"].pop("outputs_of"),
         lambda n: tag(n, code_cells(n)[2], "img:other"),
         lambda n: n["cells"][6]["metadata"]["slideshow"].update(slide_type="notes"),
     ],
     rules.has_the_agreed_metadata: [
         lambda n: n["metadata"]["language_info"].update(version="3.11.7"),
-        lambda n: n["metadata"].pop("title"),
         lambda n: n["metadata"]["colab"].update(collapsed_sections=["other"]),
     ],
     rules.opens_as_agreed: [in_code("--no-deps ", ""), in_prose("/blob/main/", "/blob/master/")],
@@ -263,17 +253,14 @@ FAULTS = {
     rules.has_all_its_parts: [
         in_prose("**Needs:**", "Needs:"),
         in_prose("## Where next", "## Further"),
-        in_prose("# Symbolic p", "# P"),
         in_prose("## Ten", "# Ten"),
         in_prose(f"**About {MINUTES} ", "**About 99 "),
         lambda n: n["cells"].append(n["cells"].pop(0)),
-        lambda n: move_to_the_end(n, "## Summary"),
     ],
     rules.takes_an_hour_at_most: [lambda n: n["cells"].append(markdown("Word " * 9_000))],
     rules.says_what_it_needs: [in_prose("**Needs:** ", "**Needs:** a C compiler, ")],
     rules.says_in_a_list_what_it_is_about: [
         in_prose("- Read it.", "Read it."),
-        in_prose("- Two.", "- Two"),
         in_prose("- Two.", "- Two." + "\n- More." * 3),
     ],
     rules.exercises_are_open_and_solved: [
@@ -293,7 +280,6 @@ FAULTS = {
         lambda n: n["cells"].remove(first_with(n, "def one_more_s")),
     ],
     rules.exercises_stay_open_after_run_all: [
-        in_code("number_solution =", "number = number_solution ="),
         in_code("def one_more_s", "def one_more(): pass\ndef one_more_s"),
         in_code("def one_more_s", "import re as word\ndef one_more_s"),
     ],
@@ -311,20 +297,17 @@ FAULTS = {
     ],
     rules.links_lead_where_they_say: [
         in_prose(".ipynb)", ".ipnyb)"),
-        in_prose("(04_programs_as_graphs", "(05_torchscript"),
         in_prose("(04_programs_as_graphs", "(https://d2l.ai/x"),
     ],
     rules.measured_times_are_above_zero: [in_outputs(": 12 µs (measured", ": 0 µs (measured")],
     rules.pictures_can_be_read_aloud: [
         in_prose("Open in Colab", ""),
-        lambda n: alt(n).pop("alt"),
         lambda n: alt(n, 1).update(alt=alt(n)["alt"]),
         lambda n: alt(n).update(alt="A figure that is another one" * 2),
     ],
     rules.pictures_are_sharp_and_whole: [
         lambda n: pictures(n)[0].update(metadata={}),
         lambda n: alt(n).update(figure=[280, 200]),
-        lambda n: alt(n).pop("figure"),
     ],
     rules.has_slides: [
         lambda n: n["cells"][4].update(metadata={}),

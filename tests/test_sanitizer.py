@@ -29,12 +29,18 @@ MASKED = [
     ("measured on: a machine, 2 cores", "measured on: MACHINE"),
     ("measured on: a machine\nwith: Python 3.11.7, torch 2.13.0\nb", "measured on: MACHINE\nb"),
     ("noise floor 1.7%, 94 rounds in 0.13 s", "noise floor FIGURES"),
+    (
+        "noise floor 1.7%, 9 processes, 94 rounds in 0.13 s; undecided: net\n"
+        "note: net spreads by 1.0% within a process, and by 2.3% between processes\nnext",
+        "noise floor FIGURES\nnext",
+    ),
     ("crossings: none", "crossings: FIGURES"),
     ("in a cold process, warm cache", "in a cold process"),
     ("eager           83.61 \u00b5s             baseline", "eager FIGURES baseline"),
     ("script   65.6 \u00b5s  1.271  1.253 to 1.287  faster", "script FIGURES"),
     ("8   83.6 \u00b5s   1.271~   0.900", "8 FIGURES"),
     ("script  in a warm process   33.79 ms     3771 calls", "script  in a warm process FIGURES"),
+    ("script   33.79 ms     3771 calls  3000 to never", "script FIGURES"),
     ("script  in a cold process, warm cache   1.2 s  no clear gain", "in a cold process FIGURES"),
     ("our own C    664 KiB   0 MiB    1.2 ms   3.8 \u00b5s", "our own C FIGURES"),
     ('<td class="measured" x>1.2</td>', '<td class="measured" x>FIGURES</td>'),

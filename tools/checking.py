@@ -9,7 +9,8 @@ def check(part=None, pytest=()):
 
     For example `check notebooks/02_symbolic_programs.ipynb`, or `check -x tests`.
     """
-    pytest = [*notebooks_of(part), *pytest]
+    entries = manifest.course()["parts"][int(part)]["notebooks"] if part else []
+    pytest = [*(f"notebooks/{entry['name']}.ipynb" for entry in entries), *pytest]
     environment.set_up()
     environment.add_frameworks(manifest.to_install(manifest.entries_in(pytest)))
     if not pytest:
@@ -19,14 +20,6 @@ def check(part=None, pytest=()):
             flush=True,
         )
     return environment.run([environment.VENV_PYTHON, "-m", "pytest", *pytest], cwd=ROOT)
-
-
-def notebooks_of(part):
-    """The notebooks of the part with a number, as a check names them; without a number, none."""
-    if part is None:
-        return []
-    entries = manifest.course()["parts"][int(part)]["notebooks"]
-    return [f"notebooks/{entry['name']}.ipynb" for entry in entries]
 
 
 def last_line(status, failed, arguments, left_out):

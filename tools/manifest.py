@@ -69,7 +69,7 @@ def repository():
     return re.search(r'Repository = "https://github\.com/(.+)"', project).group(1)
 
 
-def pages_address(of=None):
-    """Where GitHub shows the pages of a repository OWNER/NAME; by default of the course's own."""
-    owner, name = (of or repository()).split("/")
+def pages_address():
+    """Where GitHub shows the pages of the course's repository."""
+    owner, name = repository().split("/")
     return f"https://{owner}.github.io/{name}/"

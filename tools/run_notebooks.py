@@ -61,9 +61,13 @@ def run_notebook(notebook):
 
 
 def noise_floor(notebook):
-    """The largest noise floor, in per cent, in the outputs of a notebook; 0 without any."""
+    """The largest noise floor, in per cent, in the outputs of a notebook; 0 without any.
+
+    One that is not known, since there were too few rounds, is infinite.
+    """
     texts = json.dumps([cell["outputs"] for cell in notebook["cells"] if "outputs" in cell])
-    return max(map(float, re.findall(r"noise floor (inf|[\d.]+)%", texts)), default=0)
+    floors = re.findall(r"noise floor (?:([\d.]+)%|not known)", texts)
+    return max((float(floor or "inf") for floor in floors), default=0)
 
 
 def store(notebook, path):

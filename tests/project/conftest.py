@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from checkout import copy_course, forget_course
+from checkout import copy_course, forget_course, load_course
 
 
 @pytest.fixture
@@ -15,3 +15,24 @@ def copy(tmp_path, monkeypatch):
     yield copy_course(tmp_path)
     forget_course()
     sys.modules.update(ours)
+
+
+@pytest.fixture
+def course(copy, monkeypatch):
+    """The course in a copy, where all seems installed.
+
+    `commands` lists what it would start, each of which ends with `status`, and `asked` the
+    frameworks that it would install.
+    """
+    course = load_course(copy)
+    course.commands, course.asked, course.status = [], [], 0
+
+    def run(command, **options):
+        course.commands.append([*map(str, command)])
+        return course.status
+
+    monkeypatch.setattr(course.environment, "set_up", lambda: None)
+    monkeypatch.setattr(course.environment, "add_frameworks", course.asked.extend)
+    monkeypatch.setattr(course.environment, "run", run)
+    monkeypatch.chdir(copy)
+    return course

@@ -7,22 +7,10 @@ import sys
 
 import nbformat
 import pytest
-from checkout import files_in, load_course
-from notebook_rules import ROOT, code_cells, load, prose
+from checkout import files_in
+from notebook_rules import code_cells, load, prose
 
 FIRST, SECOND = "01_imperative_programs", "02_symbolic_programs"
-
-
-@pytest.fixture
-def course(copy, monkeypatch):
-    """The course in a copy, where all seems installed; `commands` lists what it would start."""
-    course = load_course(copy)
-    monkeypatch.setattr(course.environment, "set_up", lambda: None)
-    monkeypatch.setattr(course.manifest, "needed", lambda kind: [])
-    course.commands = []
-    run = lambda command, **k: course.commands.append([*map(str, command)])  # noqa: E731
-    monkeypatch.setattr(course.environment, "run", run)
-    return course
 
 
 def change(path, text):
@@ -73,8 +61,6 @@ UPDATES = [
         {"": "reader 1", "-2": "reader 3", "-3": "course 4"},
         f"work/{FIRST}-3.ipynb",
     ),
-    ("reader course remove-2", {"": "reader 1", "-2": "course 2"}, f"work/{FIRST}-2.ipynb"),
-    ("reader remove", {"": "old"}, None),
     ("save course", {"": "course 2"}, None),
     ("damage course", {"": "damaged", "-2": "course 2"}, f"work/{FIRST}-2.ipynb"),
 ]
@@ -88,9 +74,7 @@ def test_changed_copy_is_never_overwritten(course, steps, copies, said, capsys):
     for number, step in enumerate(steps.split(), 1):
         who, _, which = step.partition("-")
         copy = course.files.WORK / (f"{FIRST}-{which}.ipynb" if which else f"{FIRST}.ipynb")
-        if who == "remove":
-            copy.unlink()
-        elif who == "damage":
+        if who == "damage":
             copy.write_text('{"cells": [{"source": "damaged"}], "metadata": []}')
         elif who == "save":  # JupyterLab adds such things to a notebook that was only opened
             saved = load(copy)
@@ -102,7 +86,7 @@ def test_changed_copy_is_never_overwritten(course, steps, copies, said, capsys):
         course.reading.read()
     assert last_lines(course) == copies
     printed = capsys.readouterr().out
-    assert said in printed if said else printed == ""
+    assert said in printed if said else "work/" not in printed
     assert len(list(course.files.WORK.glob(f"{SECOND}*"))) == 1
 
 
@@ -196,8 +180,3 @@ def test_deck_has_alternative_texts_notes_and_what_shows_it(course, small, insta
     assert re.search(r'<aside class="notes">.*Say it slowly\..*</aside>', text, re.DOTALL)
     assert re.search(r'<img alt="Number 2" src="data:image/svg\+xml;base64', text)
     assert "The answer." not in text
-
-
-def test_teaching_plan_names_the_reveal_of_the_decks(course):
-    command = f"npm install --no-save {course.handouts.REVEAL}`"
-    assert command in (ROOT / "TEACHING.md").read_text("utf-8")

@@ -19,8 +19,8 @@ FIRST = [f"notebooks/{name}" for name in ENTRIES if name.startswith(("01", "02",
 
 
 @pytest.fixture
-def course(copy, monkeypatch):
-    """The course in a copy. `commands` lists what it has started, `fails` says what failed."""
+def bare(copy, monkeypatch):
+    """The course without an environment. `commands` lists what it starts, `fails` what fails."""
     course = load_course(copy)
     course.commands, course.fails = [], lambda command: False
 
@@ -46,21 +46,21 @@ def course(copy, monkeypatch):
 
 
 @pytest.fixture
-def installed(course):
+def installed(bare):
     """The same with an environment."""
-    course.environment.set_up()
-    course.commands.clear()
-    return course
+    bare.environment.set_up()
+    bare.commands.clear()
+    return bare
 
 
-def test_environment_is_made_once_from_the_requirements(course):
-    course.environment.set_up()
-    venv, pip = course.commands
-    assert venv == ["-m", "venv", str(course.environment.VENV)]
+def test_environment_is_made_once_from_the_requirements(bare):
+    bare.environment.set_up()
+    venv, pip = bare.commands
+    assert venv == ["-m", "venv", str(bare.environment.VENV)]
     assert pip[:3] == ["-m", "pip", "install"]
-    assert pip[-4:] == ["-r", "requirements.txt", "-e", str(course.files.ROOT)]
-    course.environment.set_up()
-    assert len(course.commands) == 2
+    assert pip[-4:] == ["-r", "requirements.txt", "-e", str(bare.files.ROOT)]
+    bare.environment.set_up()
+    assert len(bare.commands) == 2
 
 
 def append(path, text):
@@ -72,7 +72,6 @@ def append(path, text):
     [
         (lambda course: append(course.files.ROOT / "requirements.txt", "# another\n"), False),
         (lambda course: append(course.files.ROOT / "CITATION.cff", "# another\n"), False),
-        (lambda course: (course.environment.VENV / "made-from").write_bytes(b"\xff"), False),
         (lambda course: course.environment.VENV_PYTHON.unlink(), True),
         (lambda course: course.environment.VENV_PYTHON.write_text("broken"), True),
     ],
@@ -99,13 +98,6 @@ def test_failed_installation_is_tried_again(installed):
     assert len(installed.commands) == 4
 
 
-def test_moved_checkout_gets_its_own_package(installed, tmp_path):
-    there = tmp_path.parent / f"{tmp_path.name}-elsewhere"
-    shutil.move(installed.files.ROOT, there)
-    load_course(there).environment.set_up()
-    assert installed.commands[1][-1] == str(there)
-
-
 def test_wheels_folder_is_the_only_source(installed):
     wheels = installed.files.ROOT / "wheels"
     wheels.mkdir()
@@ -116,28 +108,28 @@ def test_wheels_folder_is_the_only_source(installed):
     assert [offline <= {*command} for command in installed.commands] == [False, True, True]
 
 
-def test_pages_have_an_environment_beside_the_course(course):
-    python = course.environment.for_pages()
-    assert course.files.ROOT / ".venv-site" in python.parents
-    assert course.commands[1][-2:] == ["-r", "requirements-site.txt"]
-    course.environment.for_pages()
-    assert len(course.commands) == 2
+def test_pages_have_an_environment_beside_the_course(bare):
+    python = bare.environment.for_pages()
+    assert bare.files.ROOT / ".venv-site" in python.parents
+    assert bare.commands[1][-2:] == ["-r", "requirements-site.txt"]
+    bare.environment.for_pages()
+    assert len(bare.commands) == 2
 
 
-def test_folder_with_other_files_is_refused(course):
-    course.environment.VENV.mkdir()
-    (course.environment.VENV / "work.txt").touch()
+def test_folder_with_other_files_is_refused(bare):
+    bare.environment.VENV.mkdir()
+    (bare.environment.VENV / "work.txt").touch()
     with pytest.raises(SystemExit, match="not empty"):
-        course.environment.set_up()
-    assert course.commands == []
+        bare.environment.set_up()
+    assert bare.commands == []
 
 
-def test_environment_of_somebody_else_is_never_cleared(course):
-    course.environment.VENV_PYTHON.parent.mkdir(parents=True)
-    course.environment.VENV_PYTHON.write_text("broken")
-    (course.environment.VENV / "pyvenv.cfg").touch()
-    course.environment.set_up()
-    assert "--clear" not in course.commands[0]
+def test_environment_of_somebody_else_is_never_cleared(bare):
+    bare.environment.VENV_PYTHON.parent.mkdir(parents=True)
+    bare.environment.VENV_PYTHON.write_text("broken")
+    (bare.environment.VENV / "pyvenv.cfg").touch()
+    bare.environment.set_up()
+    assert "--clear" not in bare.commands[0]
 
 
 @pytest.mark.parametrize(
@@ -153,8 +145,7 @@ def test_variable_names_the_environment(copy, monkeypatch, name, folder):
 def test_python_works_if_it_finds_its_packages(tmp_path):
     assert environment.works(Path(sys.executable))
     assert not environment.works(tmp_path / "python")
-    (tmp_path / "python").write_text("#!/bin/sh\nexit 1\n")
-    (tmp_path / "python").chmod(0o755)
+    (tmp_path / "python").symlink_to("/bin/false")
     assert not environment.works(tmp_path / "python")
 
 
@@ -168,7 +159,7 @@ def test_each_framework_is_pinned_in_a_block_of_its_own():
         assert ("--no-deps" in options) == (name == "mxnet")
         for one in [*options[name == "mxnet" :], last]:
             assert str(Requirement(one).specifier).startswith("==")
-        assert frameworks.FRAMEWORKS[name] == name
+        assert frameworks.FRAMEWORKS[name].__name__.endswith(f".{name}")
     text = (ROOT / "requirements-frameworks.txt").read_text(encoding="utf-8")
     assert "mxnet" not in re.sub(r"#.*", "", text)  # what `pip install -r` sees
 
@@ -187,44 +178,25 @@ def test_course_toml_names_the_frameworks_and_what_colab_lacks():
 @pytest.mark.parametrize(
     ("arguments", "needed", "run"),
     [
-        (["-x"], ["jax", "tensorflow", "mxnet", "paddle"], ["-x"]),
-        (["--part", "1", "-x"], [], FIRST),
-        (["notebooks/13_jax.ipynb::Cell 3"], ["jax"], ["notebooks/13_jax.ipynb::Cell 3"]),
-        (["notebooks/17_side_by_side.ipynb"], ["mxnet", *NAMES[:3]], None),
-        (["tests"], [], ["tests"]),
+        ("check -x", ["jax", "tensorflow", "mxnet", "paddle"], ["-x"]),
+        ("check --part 1 -x", [], FIRST),
+        ("check notebooks/13_jax.ipynb", ["jax"], ["notebooks/13_jax.ipynb"]),
+        ("check notebooks/17_side_by_side.ipynb", ["mxnet", *NAMES[:3]], []),
+        ("check tests", [], ["tests"]),
+        ("refresh --busy notebooks/17_side_by_side.ipynb", ["mxnet", *NAMES[:3]], ["--busy"]),
     ],
 )
-def test_check_installs_what_its_notebooks_need(course, monkeypatch, arguments, needed, run):
+def test_check_and_refresh_install_what_their_notebooks_need(course, arguments, needed, run):
     (course.files.ROOT / "tests").mkdir()
-    asked = []
-    monkeypatch.setattr(course.environment, "set_up", lambda: None)
-    monkeypatch.setattr(course.environment, "add_frameworks", asked.extend)
-    assert course.main("check", *arguments) == 0
-    assert asked == needed
-    assert run is None or course.commands[0][2 : 2 + len(run)] == run
-
-
-def test_refresh_installs_what_its_notebooks_need(course, monkeypatch):
-    asked = []
-    monkeypatch.setattr(course.environment, "set_up", lambda: None)
-    monkeypatch.setattr(course.environment, "add_frameworks", asked.extend)
-    course.main("refresh", str(course.files.NOTEBOOKS / "17_side_by_side.ipynb"))
-    assert asked == ["mxnet", *NAMES[:3]]
-
-
-@pytest.mark.parametrize("number", ["", "-1", "x", "99"])
-def test_part_that_does_not_exist_is_refused(course, number):
-    with pytest.raises(SystemExit, match="2"):
-        course.main("check", f"--part={number}")
+    assert course.main(*arguments.split()) == 0
+    assert course.asked == needed
+    assert course.commands[0][3 : 3 + len(run)] == run
 
 
 def test_frameworks_are_installed_one_by_one_and_once(installed, capsys):
-    assert installed.main("frameworks", "mxnet") == 0
-    assert installed.main("frameworks") == 0
+    assert installed.main("frameworks", "mxnet") == installed.main("frameworks") == 0
     found = [re.split("[-=]", command[-1])[0] for command in installed.commands]
     assert found == ["mxnet", "tensorflow", "paddlepaddle", "flatbuffers"]
-    assert installed.main("frameworks", "jax") == 0
-    assert len(installed.commands) == 4
     append(installed.files.ROOT / "requirements.txt", "# another\n")
     installed.main("frameworks", "jax")  # it goes with what is beside it
     assert len(installed.commands) == 4 + 3

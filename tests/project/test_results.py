@@ -63,22 +63,12 @@ def test_a_result_says_where_it_was_made_and_is_whole(path):
             assert one["low"] <= one["speedup"] <= one["high"]
 
 
-def test_there_are_results_of_three_runs():
-    assert len(FILES) >= 3
-
-
 def test_a_summary_compares_with_the_eager_way_of_the_same_framework(tmp_path, monkeypatch):
     times = {"PyTorch, eager": 4.0, "JAX, eager": 8.0, "JAX, jit": 2.0, "NumPy": 1.0}
     timings = {k: vars(Measurement((t,) * 9, (t,) * 9, 1, ())) for k, t in times.items()}
     machine = {"date": "2026-11-23", "load": [1.0, 1.0], "notes": []}
-    comparison = {
-        "baseline": "PyTorch, eager",
-        "processes": [timings],
-        "min_effect": 0.01,
-        "took": 1.0,
-        "complete": True,
-        "machine": machine,
-    }
+    comparison = {"baseline": "PyTorch, eager", "processes": [timings], "machine": machine}
+    comparison |= {"min_effect": 0.01, "duration": 1.0, "complete": True}
     written = tmp_path / "written.json"
     written.write_text(json.dumps({"comparison": comparison}))
     monkeypatch.setattr(results, "RESULTS", tmp_path)

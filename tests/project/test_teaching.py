@@ -6,17 +6,9 @@ import sys
 import sysconfig
 
 import pytest
-from notebook_rules import (
-    NOT_YET,
-    NOTEBOOKS,
-    ROOT,
-    load,
-    printed,
-    prose,
-    text_of,
-)
+from notebook_rules import NOT_YET, NOTEBOOKS, ROOT, load, printed, prose, text_of
 
-from tools import manifest
+from tools import handouts, manifest
 
 TEACHING = (ROOT / "TEACHING.md").read_text(encoding="utf-8")
 START = load(NOTEBOOKS[0])
@@ -61,6 +53,10 @@ def test_each_exercise_is_set_in_one_session():
         count = printed(load(notebook(number))).splitlines().count(NOT_YET)
         assert sorted(exercises) == [str(n + 1) for n in range(count)], number
     assert sorted(planned) == [path.name[:2] for path in NOTEBOOKS[1:]]
+
+
+def test_teaching_plan_names_the_reveal_of_the_decks():
+    assert f"npm install --no-save {handouts.REVEAL}`" in TEACHING
 
 
 # Start here
