@@ -115,7 +115,7 @@ CHECKED = [
     ({"rows": (1, 2)}, {"rows": [1, 2]}, "right"),
     ({"rows": 1}, {"columns": 1}, "not right: it gives {'rows': 1}"),
     # words
-    ("No clear  difference ", "inconclusive", "right"),
+    (" Too  close", "too close ", "right"),
     ("no difference", "inconclusive", "not right: it gives 'no difference'"),
     # tensors and arrays
     (tensor(6), 6, "right"),

@@ -257,7 +257,7 @@ def plot_stacked_bars(
     """
     whole = max(sum(parts.values()) for parts in shares.values())
     unit, factor = ("", 1) if xlabel else unit_for(whole)
-    ax = new_axes(9, 1.5 + 0.5 * len(shares), xlabel=xlabel or f"{unit} a call")
+    ax = new_axes(9, 1.5 + 0.5 * len(shares), xlabel=xlabel or f"{unit} per call")
     left = [0.0] * len(shares)
     parts = next(iter(shares.values()))
     for part, color in colors_of(parts).items():
@@ -282,7 +282,7 @@ def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -
     """
     start = min(moments[0] for moments, _ in blocks.values())
     unit, factor = unit_for(median(time for _, times in blocks.values() for time in times))
-    ax = new_axes(9, 3.5, xlabel="seconds since the start", ylabel=f"{unit} a call")
+    ax = new_axes(9, 3.5, xlabel="seconds since the start", ylabel=f"{unit} per call")
     for label, color in colors_of(blocks, (BLUE, RED)).items():
         moments = [moment - start for moment in blocks[label][0]]
         times = [time * factor for time in blocks[label][1]]
@@ -301,7 +301,7 @@ def plot_distribution(times: Sequence[float]) -> Axes:
     The longest five per cent are left out of the picture, but not of the mean.
     """
     unit, factor = unit_for(median(times))
-    ax = new_axes(8, 3, xlabel=f"{unit} a call", ylabel="blocks")
+    ax = new_axes(8, 3, xlabel=f"{unit} per call", ylabel="blocks")
     values = sorted(time * factor for time in times)
     mean, shown = fmean(values), values[: len(values) - len(values) // 20]
     low, high = shown[0] / 1.03, 1.03 * max(shown[-1], mean)
