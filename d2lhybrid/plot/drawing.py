@@ -112,7 +112,7 @@ fill="#fff" style="fill:var(--picture-ground,#fff)"/>
     def png(self):
         if not find_spec("matplotlib"):
             return b""
-        from .png import paint
+        from .axes import paint
 
         return paint(self.parts, self.view)
 
@@ -144,11 +144,11 @@ def width_of(text: str, size: float = 13, font_weight: str = "", font_family: st
     return size * (sum(widths) + 0.12 * sum(map(str.isupper, text))) * (1.12 if font_weight else 1)
 
 
-def ticks(low: float, high: float) -> dict[float, str]:
-    """Round numbers from `low` to `high`, nine at most, and how they are written."""
+def ticks(end: float) -> dict[float, str]:
+    """Round numbers from 0 to `end`, nine at most, and how they are written."""
     steps = (digit * 10.0**power for power in range(-12, 300) for digit in (1, 2, 5))
-    step = next(step for step in steps if (high - low) / step <= 8)
-    numbers = [step * n for n in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    step = next(step for step in steps if end / step <= 8)
+    numbers = [step * n for n in range(floor(end / step + 1e-9) + 1)]
     return {number: f"{number:,.12f}".rstrip("0").rstrip(".") for number in numbers}
 
 

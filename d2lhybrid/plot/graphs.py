@@ -40,16 +40,14 @@ def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Drawing:
 
 
 def _described(flow):
-    """Who feeds whom, one sentence; the arrows that lead to one node are read together."""
-    names, whole, parts = {}, {}, []
+    """Who feeds whom, node by node."""
+    names, parts = {n: data["name"] or data["label"] for n, data in flow.nodes(data=True)}, []
     for node, data in flow.nodes(data=True):
-        label, name = data["label"], data["name"]
-        names[node], whole[node] = name or label, f"{label} ({name})" if name else label
-    if alone := [whole[node] for node in networkx.isolates(flow)]:
-        parts.append(f"{joined(alone)} stand{'s' * (len(alone) == 1)} alone")
-    for node in flow:
+        whole = f"{data['label']} ({data['name']})" if data["name"] else data["label"]
         if sources := [names[source] for source in flow.predecessors(node)]:
-            parts.append(f"{joined(sources)} flow{'s' * (len(sources) == 1)} into {whole[node]}")
+            parts.append(f"{whole} from {joined(sources)}")
+        elif not flow.out_degree(node):
+            parts.append(f"{whole} alone")
     return "; ".join(parts) or "nothing"
 
 

@@ -7,8 +7,7 @@ import pytest
 from pictures import row_labels
 from PIL import Image, ImageChops
 
-from d2lhybrid.plot.axes import label_rows, log_scale, new_axes, plain, with_alt
-from d2lhybrid.plot.png import saved
+from d2lhybrid.plot.axes import label_rows, log_scale, new_axes, plain, saved, with_alt
 from d2lhybrid.plot.style import BLUE, joined, styles
 
 

@@ -9,9 +9,9 @@ import pytest
 from drawings import elements
 from PIL import Image, ImageChops
 
+from d2lhybrid.plot.axes import paint
 from d2lhybrid.plot.drawing import Box, Drawing, ticks
 from d2lhybrid.plot.graphs import plot_data_flow, plot_pipeline, plot_tree
-from d2lhybrid.plot.png import paint
 from d2lhybrid.plot.timeline import plot_times
 
 FUNNY = 'a < b & "c" <d>'
