@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import BoxStyle, Ellipse, FancyBboxPatch, Polygon
+from matplotlib.patches import BoxStyle, FancyBboxPatch, Polygon
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from PIL import Image
 
-from .style import Picture
+from .style import Picture, joined
 
 LEGENDS = {
     "inside": {},
@@ -56,9 +56,9 @@ def new_panels(width: float, height: float, panels: int, **options) -> list[Axes
     return list(axes)
 
 
-def with_alt(ax: Axes, text: str) -> Axes:
-    """Give the picture its alternative text; returns `ax`."""
-    ax.figure.describe(text)
+def with_alt(ax: Axes, text: str, *lists: Iterable[str]) -> Axes:
+    """Give the picture its alternative text, with lists of what is drawn; returns `ax`."""
+    ax.figure.describe(f"{text}{': ' * bool(lists)}{'; '.join(map(joined, lists))}.")
     return ax
 
 
@@ -144,13 +144,10 @@ def paint(parts: list[tuple], view: tuple[int, int, int, int]) -> bytes:
             font = dict(family=get("font_family"), weight=get("font_weight"), size=get("font_size"))
             font |= dict(style=get("font_style"), ha=SIDES[get("text_anchor")], parse_math=False)
             part = Text(look["x"], look["y"], text, **font)
-        elif element == "rect" and "ry" in look:  # as round as it can be
-            middle = look["x"] + look["rx"], look["y"] + look["ry"]
-            part = Ellipse(middle, look["width"], look["height"], **colors)
         elif element == "rect":
             style = BoxStyle.Round(pad=0, rounding_size=get("rx", 0))
-            corner, size = (look["x"], look["y"]), (look["width"], look["height"])
-            part = FancyBboxPatch(corner, *size, boxstyle=style, **colors)
+            size = look["width"], look["height"]
+            part = FancyBboxPatch((look["x"], look["y"]), *size, boxstyle=style, **colors)
         else:
             part = Polygon(look["points"], closed=element == "polygon", **colors)
         ax.add_artist(part)

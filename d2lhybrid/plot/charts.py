@@ -19,20 +19,17 @@ from numpy import clip, geomspace
 from ..benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
 from ..tables import seconds, unit_for
 from .axes import annotate, beside, label_rows, legend, log_scale, new_axes, new_panels, with_alt
-from .style import BLACK, BLUE, GRAY, GREEN, ORANGE, PALE_BLUE, RED, SKY, colors_of, joined, styles
+from .style import BLACK, BLUE, GRAY, GREEN, ORANGE, PALE_BLUE, RED, SKY, colors_of, styles
 
 COLOR_OF = {FASTER: BLUE, SLOWER: RED, EQUAL: GREEN, UNCLEAR: GRAY}
 DOT_OF = {"eager": dict(color=BLACK, markerfacecolor="white", markeredgewidth=2)}
 DOT_OF |= {verdict: dict(color=color) for verdict, color in ({"": BLACK} | COLOR_OF).items()}
-CELL_OF = {  # outcome -> the color of its cell, and of its word
-    "right": (PALE_BLUE, BLACK),
-    "silently wrong": (RED, BLACK),
-    "error": ("white", GRAY),
-}
+CELL_OF = {"right": PALE_BLUE, "silently wrong": RED, "error": "white"}  # its color
 CLOSE = dict(handletextpad=0, columnspacing=1)  # a legend of marks
 IN_SECONDS = EngFormatter("s")  # a mark of an axis of times: 100 µs
 
 Speedup = tuple[float, float, float, str]  # speed-up, both ends of its interval, verdict
+Numbers = dict[str, dict[str, float]]
 Points = Iterable[tuple[float, float]]
 
 
@@ -59,8 +56,7 @@ def plot_ratios(ratios: dict[str, Sequence[float]], title: str = "") -> Axes:
         color = (BLUE, RED)[row % 2]
         ax.plot(values, [row] * len(values), "o", color=color, markersize=9, alpha=0.55)
     label_rows(ax, ratios)
-    alt = f"{title or 'Ratios of two times'}. Dots around 1 on a logarithmic axis, in the rows"
-    return with_alt(ax, f"{alt} {joined(ratios)}.")
+    return with_alt(ax, f"{title or 'Ratios of two times'}. Dots around 1, in rows", ratios)
 
 
 def plot_paired_ratios(ratios: Sequence[float], low: float, high: float) -> Axes:
@@ -83,15 +79,11 @@ def plot_paired_ratios(ratios: Sequence[float], low: float, high: float) -> Axes
     ax.axhline(1, color=BLACK, linewidth=1.2, linestyle="--", zorder=4)
     log_scale(ax.yaxis, [bottom, top], "{x:.4g}", pad=0)
     legend(ax, "above, right")
-    alt = "Dots round by round, the ratio of its two times; a dashed line at 1 and a band"
-    return with_alt(ax, f"{alt} for the 95% CI of the median.")
+    return with_alt(ax, "A dot for each round, a line at 1, a band for the 95% CI of the median")
 
 
 def plot_speedups(
-    speedups: dict[str, Speedup],
-    baseline: str,
-    gray_zone: float,
-    processes: Mapping[str, Sequence[tuple[float, float, float]]] = {},
+    speedups: dict[str, Speedup], baseline: str, gray_zone: float, processes: Mapping = {}
 ) -> Axes:
     """Draw speed-ups over a baseline as dots with their intervals, a forest plot.
 
@@ -118,18 +110,12 @@ def plot_speedups(
     label_rows(ax, speedups)
     if several:
         ax.set_ylim(len(speedups) - 0.15, -0.3)
-    alt = (
-        f"Speed-ups over {baseline}: dots with intervals on a logarithmic axis, around a gray band"
-    )
-    below = ", each with its processes below it" if processes else ""
-    return with_alt(ax, f"{alt} at 1. The rows: {joined(speedups)}{below}.")
+    below = ", each with its processes below" if processes else ""
+    return with_alt(ax, f"Speed-ups over {baseline} as dots with intervals{below}", speedups)
 
 
 def plot_speedups_by_size(
-    sizes: Sequence[float],
-    speedups: dict[str, Sequence[Speedup]],
-    baseline: str,
-    crossings: Iterable = (),
+    sizes: Sequence, speedups: dict[str, Sequence[Speedup]], baseline: str, crossings: Iterable = ()
 ) -> Axes:
     """Draw speed-ups over the size: for each label a line, with its intervals as a band.
 
@@ -153,8 +139,7 @@ def plot_speedups_by_size(
     ax.set_xticks(sizes, texts)
     ax.xaxis.set_minor_locator(NullLocator())
     legend(ax, "inside")
-    alt = f"Speed-ups over {baseline} at the sizes {joined(texts)}: lines with bands for intervals"
-    return with_alt(ax, f"{alt}, around 1, on logarithmic axes, for {joined(speedups)}.")
+    return with_alt(ax, f"Speed-ups over {baseline} by size, lines in bands", speedups, texts)
 
 
 def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
@@ -171,8 +156,8 @@ def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
     ax.set_xlim(min(years) - 0.3, max(years) + 0.3)
     ax.xaxis.set(major_locator=MaxNLocator(8, integer=True), major_formatter="{x:.0f}")
     above, below = (sum(sign * speedup > sign for speedup in speedups) for sign in (1, -1))
-    alt = f"Dots from {min(dates)[:4]} to {max(dates)[:4]} on a logarithmic axis: {above} above 1"
-    return with_alt(ax, f"{alt}, {below} below. Labels: {joined(filter(None, labels))}.")
+    alt = f"Dots from {min(dates)[:4]} to {max(dates)[:4]}, {above} above 1, {below} below. Labels"
+    return with_alt(ax, alt, filter(None, labels))
 
 
 def _scale_around_one(ax, name, ratios):
@@ -226,15 +211,11 @@ def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]], xlabel: 
     if kinds := [kind for kind in DOT_OF if kind and kind in dots]:
         legend(ax, "above, right", [dots[kind] for kind in kinds], kinds, **CLOSE)
     shown = [f"{name} ({', '.join(group)})" for name, group in groups.items()]
-    alt = f"{xlabel.capitalize()}: dots in rows on a logarithmic axis, those of a baseline hollow"
-    return with_alt(ax, f"{alt}, with a color for each verdict. Groups: {', '.join(shown)}.")
+    return with_alt(ax, f"{xlabel.capitalize()}, as dots in the colors of verdicts", shown)
 
 
 def plot_stacked_bars(
-    shares: dict[str, dict[str, float]],
-    limit: float | None = None,
-    limit_label: str = "limit",
-    xlabel: str = "",
+    shares: Numbers, limit: float | None = None, limit_label: str = "limit", xlabel: str = ""
 ) -> Axes:
     """Draw what each time is made of as a bar in pieces, and a line at the `limit` of all.
 
@@ -254,9 +235,8 @@ def plot_stacked_bars(
         ax.axvline(limit * factor, color=BLACK, linewidth=2, linestyle="--", label=limit_label)
     label_rows(ax, shares, room=0.28 + 0.05 * len(shares))
     legend(ax, "above")
-    line = f" A dashed line marks {limit_label}." if limit is not None else ""
-    alt = f"{xlabel or 'Time per call'}: bars for {joined(shares)}, in pieces for {joined(parts)}."
-    return with_alt(ax, alt + line)
+    line = "" if limit is None else f", and a dashed line for {limit_label}"
+    return with_alt(ax, f"{xlabel or 'Time per call'}: bars in pieces{line}", shares, parts)
 
 
 def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -> Axes:
@@ -274,8 +254,7 @@ def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -
         middle = (moments[0] + moments[-1]) / 2
         annotate(ax, label, (middle, 1), (0, 3), xycoords=("data", "axes fraction"), ha="center")
     log_scale(ax.yaxis, ax.dataLim.intervaly)
-    alt = "Dots on a logarithmic axis: the time of each block of calls over the moment of measuring"
-    return with_alt(ax, f"{alt}, from the left: {joined(blocks)}.")
+    return with_alt(ax, "The time of each block of calls over the moment of measuring", blocks)
 
 
 def plot_distribution(times: Sequence[float]) -> Axes:
@@ -293,8 +272,7 @@ def plot_distribution(times: Sequence[float]) -> Axes:
     ax.axvline(mean, color=RED, linestyle="--", linewidth=2, label="mean")
     log_scale(ax.xaxis, [low, high], pad=0)
     legend(ax, "inside")
-    alt = "How many blocks of calls took how long: bars over a logarithmic axis"
-    return with_alt(ax, f"{alt}, with lines at the median and the mean.")
+    return with_alt(ax, "How many blocks of calls took how long, with their median and mean")
 
 
 def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
@@ -318,8 +296,7 @@ def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
     ax.set(xlim=(0, calls), ylim=(0, None))
     legend(ax, "inside")
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    alt = f"Straight lines over the number of calls: the total time. {first} starts at zero"
-    return with_alt(ax, f"{alt}, {joined(others)} at the build cost; a dot where one overtakes it.")
+    return with_alt(ax, f"Total time over calls, with dots where {first} is overtaken", costs)
 
 
 def plot_latencies(times: Mapping[str, Mapping[str, float]], rows: Sequence[str]) -> Axes:
@@ -340,8 +317,7 @@ def plot_latencies(times: Mapping[str, Mapping[str, float]], rows: Sequence[str]
     label_rows(ax, rows, room=0.6)
     ax.grid(which="both", color="#DDDDDD")
     legend(ax, "above, right", **CLOSE)
-    alt = f"Times on a logarithmic axis, with a mark for each source: {joined(times)}"
-    return with_alt(ax, f"{alt}. The rows, from the top: {joined(rows)}.")
+    return with_alt(ax, "Times on a logarithmic axis, marks in rows", times, rows)
 
 
 # Two numbers for each point.
@@ -375,9 +351,7 @@ def plot_scatter(
         beside(ax, 1, ax.get_ylim()[1], diagonal, 6)  # where the line ends: no point is there
     legend(ax, "beside", handletextpad=0)
     line = f", with a line where both are {diagonal}" if diagonal else ""
-    star = ", with lines from the first point of each to its others" if paths else ""
-    alt = f"Points over two logarithmic axes, {xlabel} and (upwards) {ylabel}{line}{star}"
-    return with_alt(ax, f"{alt}: {joined(points)}.")
+    return with_alt(ax, f"Points over {xlabel}, with {ylabel} upwards{line}", points)
 
 
 def plot_curves(
@@ -402,8 +376,7 @@ def plot_curves(
             annotate(ax, text, (size, 1), (0, 3), xycoords=("data", "axes fraction"), ha="center")
     if len(curves) > 1:
         legend(ax, "beside")
-    alt = f"Curves over two logarithmic axes, {xlabel} and (upwards) {ylabel}: {joined(curves)}"
-    return with_alt(ax, f"{alt}. Dotted lines mark sizes, as far as they are known.")
+    return with_alt(ax, f"Curves over {xlabel}, with {ylabel} upwards", curves)
 
 
 def plot_steps(lines: dict[str, Sequence[float]], ylabel: str) -> Axes:
@@ -420,13 +393,11 @@ def plot_steps(lines: dict[str, Sequence[float]], ylabel: str) -> Axes:
         ax.axhline(0, color=GRAY, linewidth=1, zorder=1)
     ax.xaxis.set_major_locator(MaxNLocator(9, integer=True))
     legend(ax, "beside")
-    return with_alt(ax, f"Lines over the step, with {ylabel} upwards: {joined(lines)}.")
+    return with_alt(ax, f"Lines over the step, with {ylabel} upwards", lines)
 
 
 def plot_roofline(
-    peak: float,
-    bandwidths: Mapping[str, float],
-    points: Mapping[str, Mapping[object, tuple[float, float]]],
+    peak: float, bandwidths: Mapping[str, float], points: Mapping[str, Mapping[object, tuple]]
 ) -> Axes:
     """Draw programs as dots, and the roof that arithmetic and memory put over them.
 
@@ -448,9 +419,8 @@ def plot_roofline(
     slowest, fastest = min(bandwidths.values()), max(bandwidths.values())
     left, right = min(left, peak / fastest) / 8, max(right, peak / slowest) * 2.5
     log_scale(ax.xaxis, [left, right], pad=0, subs=(1,))
-    log_scale(
-        ax.yaxis, [min(bottom, 3 * slowest * left) / 2.5, 2.5 * max(peak, top)], pad=0, subs=(1,)
-    )
+    bottom, top = min(bottom, 3 * slowest * left) / 2.5, max(peak, top) * 2.5
+    log_scale(ax.yaxis, [bottom, top], pad=0, subs=(1,))
     ax.plot([peak / fastest, right], [peak, peak], color=BLACK, linewidth=2)
     halo = dict(path_effects=[withStroke(linewidth=3, foreground="white")], zorder=4)
     name = f"peak: {_two_digits(peak)} GFLOP/s"
@@ -459,7 +429,7 @@ def plot_roofline(
     for name, rate in bandwidths.items():
         color = BLACK if rate == slowest else GRAY
         ax.plot([left, peak / rate], [left * rate, peak], color=color, linewidth=2)
-        start = max(left, ax.get_ylim()[0] / rate) * 1.15  # where the line comes into the picture
+        start = max(left, bottom / rate) * 1.15  # where the line comes into the picture
         above, text = 1.25 * rate, f"{name}: {_two_digits(rate)} GB/s"
         ax.text(start, start * above, text, rotation=degrees(atan(above)), **along)
     written = []
@@ -469,9 +439,7 @@ def plot_roofline(
         written.append((x, y))  # those that are close stand on a line each
         annotate(ax, str(text), (x, y), (0, -8 - 14 * near), ha="center", va="top", **halo)
     legend(ax, "above")
-    alt = "Over two logarithmic axes, FLOP per byte and (upwards) GFLOP/s, a roof that rises with"
-    alt += f" the bandwidth of {joined(bandwidths)}, and is flat at the peak"
-    return with_alt(ax, f"{alt}; dots with their sizes for {joined(points)}.")
+    return with_alt(ax, "A roof over FLOP per byte, with dots below it", bandwidths, points)
 
 
 # A row for each thing that was tried.
@@ -490,19 +458,17 @@ def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = 
     ax = new_axes(width, 0.85 + 0.35 * rows[-1], frame_on=False)
     for row, cells in zip(rows, outcomes.values(), strict=True):
         for column, outcome in enumerate(cells.values()):
-            ground, ink = CELL_OF[outcome]
-            ax.barh(row, 0.97, left=column - 0.485, height=0.9, color=ground)
+            ax.barh(row, 0.97, left=column - 0.485, height=0.9, color=CELL_OF[outcome])
+            ink = GRAY if outcome == "error" else BLACK
             ax.text(column, row, outcome, color=ink, ha="center", va="center", fontsize=12)
     label_rows(ax, outcomes, rows)
     ax.set_xticks(range(len(columns)), columns, fontweight="bold")
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
     rows = [f"{row}: {', '.join(map(' '.join, c.items()))}" for row, c in outcomes.items()]
-    return with_alt(ax, f"Table of outcomes. {'; '.join(rows)}.")
+    return with_alt(ax, f"Table of outcomes. {'; '.join(rows)}")
 
 
-def plot_chunk_ownership(
-    states: Iterable[Sequence[Sequence[float]]], complete: float
-) -> list[Axes]:
+def plot_chunk_ownership(states: Iterable[Sequence], complete: float) -> list[Axes]:
     """Draw what the ranks have in their chunks, step by step: tables side by side.
 
     Each state, the first of which is the start, is a table with a row for each rank and a column
@@ -529,13 +495,11 @@ def plot_chunk_ownership(
         ax.tick_params(length=0)
     counts = [f"{sum(value >= complete for row in state for value in row)}" for state in states]
     alt = f"Tables of {ranks} ranks by {chunks} chunks, from the start to step {len(states) - 1}"
-    with_alt(axes[0], f"{alt}. Cells that have reached {complete}: {joined(counts)}.")
+    with_alt(axes[0], f"{alt}. Cells that have reached {complete}", counts)
     return axes
 
 
-def plot_bar_panels(
-    measures: dict[str, dict[str, float]], dots: Collection[str] = ()
-) -> list[Axes]:
+def plot_bar_panels(measures: Numbers, dots: Collection[str] = ()) -> list[Axes]:
     """Draw several measures of each label, such as size and speed, each on an axis of its own.
 
     `measures` maps a label to a dict from the names of the measures to numbers above 0; all have
@@ -557,8 +521,5 @@ def plot_bar_panels(
         label_rows(ax, measures)
         ax.grid(axis="y", color="#DDDDDD")
         ax.set_title(name, fontsize=13)
-    rows = joined(sorted(measures))
-    with_alt(
-        axes[0], f"Panels side by side: {joined(names)}, with a dot in each of the rows {rows}."
-    )
+    with_alt(axes[0], "Panels side by side, with a dot in each row", names, sorted(measures))
     return axes

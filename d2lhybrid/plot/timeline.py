@@ -61,13 +61,11 @@ def plot_timeline(
     )
     for place, label in written.items():
         picture.text(*place, label, size, "middle")
-    parts = []
-    for title, own in panels.items():  # the same at every run, even where another worker does it
-        rows = joined(lane for panel, lane in places if panel == title)
-        labels = joined(sorted({span.label for span in own}, key=_natural_sort_key))
-        parts.append(f"{title}{': ' * bool(title)}{rows}. On them: {labels}.")
-    start = ", on one scale. " if any(panels) else ": "
-    return picture.show(f"Bars over time, a row for each lane{start}{' '.join(parts)}")
+    # the same at every run, even where another worker does it
+    rows = joined(dict.fromkeys(lane for _, lane in places))
+    labels = joined(sorted({bar[0] for bar in bars}, key=_natural_sort_key))
+    titles = f" for {joined(panels)}" if isinstance(spans, dict) else ""
+    return picture.show(f"Bars over time{titles}. Rows: {rows}. On them: {labels}.")
 
 
 def _places(panels, lanes):
