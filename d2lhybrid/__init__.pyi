@@ -115,6 +115,7 @@ from .plot.charts import (
     plot_roofline as plot_roofline,
     plot_scatter as plot_scatter,
     plot_stacked_bars as plot_stacked_bars,
+    plot_steps as plot_steps,
 )
 from .plot.graphs import (
     plot_data_flow as plot_data_flow,
@@ -123,7 +124,6 @@ from .plot.graphs import (
     plot_tree as plot_tree,
 )
 from .plot.timeline import (
-    plot_steps as plot_steps,
     plot_timeline as plot_timeline,
     plot_times as plot_times,
 )

@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
+SIDES = "x", "y", "width", "height"  # of a rectangle
+
 
 class Area(NamedTuple):
     """What is from (x0, y0), above on the left, to (x1, y1)."""
@@ -22,9 +24,8 @@ class Area(NamedTuple):
         return (self.x0 + self.x1) / 2, (self.y0 + self.y1) / 2
 
     def overlaps(self, other):
-        return (
-            self.x0 < other.x1 and other.x0 < self.x1 and self.y0 < other.y1 and other.y0 < self.y1
-        )
+        across = self.x0 < other.x1 and other.x0 < self.x1
+        return across and self.y0 < other.y1 and other.y0 < self.y1
 
     def holds(self, other):
         across = self.x0 <= other.x0 and other.x1 <= self.x1
@@ -36,8 +37,8 @@ class Area(NamedTuple):
 
 def elements(drawing, name):
     """The elements of its SVG that have a name."""
-    root = ElementTree.fromstring(drawing.svg)
-    return root.findall(f".//{{http://www.w3.org/2000/svg}}{name}")
+    svg = "{http://www.w3.org/2000/svg}"
+    return ElementTree.fromstring(drawing.svg).findall(f".//{svg}{name}")
 
 
 def texts(drawing):
@@ -62,11 +63,9 @@ def extents(drawing):
 
 def rects(drawing):
     """(attributes, Area) of each rectangle, without the ground."""
-    found = []
-    for rect in elements(drawing, "rect")[1:]:
-        x, y, width, height = (float(rect.get(key)) for key in ("x", "y", "width", "height"))
-        found.append((rect.attrib, Area(x, y, x + width, y + height)))
-    return found
+    found = [(rect.attrib, *map(rect.get, SIDES)) for rect in elements(drawing, "rect")[1:]]
+    numbers = [(look, *map(float, sides)) for look, *sides in found]
+    return [(look, Area(x, y, x + width, y + height)) for look, x, y, width, height in numbers]
 
 
 def boxes(drawing):
@@ -76,8 +75,8 @@ def boxes(drawing):
 
 def box_of(drawing, label, which=0):
     """The Area of the box around a label; `which` tells equal labels from each other."""
-    named, drawn = [area for text, area in extents(drawing) if text == label], boxes(drawing)
-    return [box for area in named for box in drawn if box.holds(area)][which]
+    named = [area for text, area in extents(drawing) if text == label]
+    return [box for area in named for box in boxes(drawing) if box.holds(area)][which]
 
 
 def points_of(element):
@@ -93,7 +92,7 @@ def lines(drawing):
 def arrows(drawing):
     """The points of each arrow, the last of them the tip of its head."""
     pairs = pairwise(elements(drawing, "g")[0])
-    drawn = [(line, head) for line, head in pairs if head.tag.endswith("polygon")]
+    drawn = [pair for pair in pairs if pair[1].tag.endswith("polygon")]
     return [[*points_of(line)[:-1], points_of(head)[0]] for line, head in drawn]
 
 
@@ -109,29 +108,26 @@ def links(drawing):
 
 def under_boxes(drawing):
     """The places at which an arrow runs under a box."""
-    found, inner = [], [box.grown(-1) for box in boxes(drawing)]
-    for points in arrows(drawing):
-        for (x, y), (u, v) in pairwise(points):
-            path = [(x + (u - x) * part / 99, y + (v - y) * part / 99) for part in range(100)]
-            found += [place for place in path for box in inner if box.holds(Area(*place, *place))]
-    return found
+    inner, parts = [box.grown(-1) for box in boxes(drawing)], [part / 99 for part in range(100)]
+    ends = [pair for points in arrows(drawing) for pair in pairwise(points)]
+    path = [(x + (u - x) * k, y + (v - y) * k) for (x, y), (u, v) in ends for k in parts]
+    return [place for place in path for box in inner if box.holds(Area(*place, *place))]
 
 
 def overlapping(drawing):
     """The pairs of texts, of boxes, and of a text and the side of a box, that cover each other."""
-    written, drawn = extents(drawing), boxes(drawing)
-    pairs = [(a, b) for (a, one), (b, other) in combinations(written, 2) if one.overlaps(other)]
-    pairs += [(one, other) for one, other in combinations(drawn, 2) if one.overlaps(other)]
-    cut = lambda box, area: box.overlaps(area) and not box.grown(-1).holds(area)  # noqa: E731
-    return pairs + [(text, box) for text, area in written for box in drawn if cut(box, area)]
+    written, drawn = [area for _, area in extents(drawing)], boxes(drawing)
+    pairs = [*combinations(written, 2), *combinations(drawn, 2)]
+    pairs += [(text, box) for text in written for box in drawn if not box.grown(-1).holds(text)]
+    return [(one, other) for one, other in pairs if one.overlaps(other)]
 
 
 def cut_off(drawing):
     """What reaches beyond the edge of the picture."""
     left, top, width, height = drawing.view
     paper = Area(left, top, left + width, top + height)
-    ends = [Area(*point, *point) for points in lines(drawing) for point in points]
-    areas = [area for _, area in extents(drawing) + rects(drawing)] + ends
+    areas = [area for _, area in extents(drawing) + rects(drawing)]
+    areas += [Area(*point, *point) for points in lines(drawing) for point in points]
     return [area for area in areas if not paper.holds(area)]
 
 

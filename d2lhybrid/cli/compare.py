@@ -40,7 +40,7 @@ from ..benchmark.results import Comparison
 from ..benchmark.statistics import FASTER, UNCLEAR
 from ..benchmark.sweeps import Sweep, sweep
 from ..benchmark.timing import CandidateError
-from ..frameworks.threads import AT_ONCE, SOON, WAITING
+from ..frameworks import AT_ONCE, SOON, WAITING
 from ..tables import Column, seconds, text_table
 
 PROCESSES = 9  # the fewest for which the interval leaves out the fastest and the slowest process

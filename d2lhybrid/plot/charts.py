@@ -7,31 +7,29 @@ makes a figure and returns its Axes, or a list of them where there are several.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from itertools import chain, pairwise, product
-from math import atan, degrees, floor, inf, log2, nan, sqrt
+from math import atan, ceil, degrees, floor, inf, log2, nan, sqrt
 from statistics import fmean, median
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from numpy import clip, geomspace
 
 from ..benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
 from ..tables import seconds, unit_for
 from .axes import annotate, beside, label_rows, legend, log_scale, new_axes, new_panels, with_alt
-from .style import BLACK, BLUE, GRAY, GREEN, ORANGE, PALE_BLUE, RED, SKY, colors_of, joined, styles
+from .style import BLACK, BLUE, GRAY, GREEN, ORANGE, PALE_BLUE, RED, SKY, colors_of, styles
 
 COLOR_OF = {FASTER: BLUE, SLOWER: RED, EQUAL: GREEN, UNCLEAR: GRAY}
 DOT_OF = {"eager": dict(color=BLACK, markerfacecolor="white", markeredgewidth=2)}
 DOT_OF |= {verdict: dict(color=color) for verdict, color in ({"": BLACK} | COLOR_OF).items()}
-CELL_OF = {  # outcome -> the color of its cell, and of its word
-    "right": (PALE_BLUE, BLACK),
-    "silently wrong": (RED, BLACK),
-    "error": ("white", GRAY),
-}
+CELL_OF = {"right": PALE_BLUE, "silently wrong": RED, "error": "white"}  # its color
 CLOSE = dict(handletextpad=0, columnspacing=1)  # a legend of marks
 IN_SECONDS = EngFormatter("s")  # a mark of an axis of times: 100 µs
 
 Speedup = tuple[float, float, float, str]  # speed-up, both ends of its interval, verdict
+Numbers = dict[str, dict[str, float]]
 Points = Iterable[tuple[float, float]]
 
 
@@ -58,9 +56,7 @@ def plot_ratios(ratios: dict[str, Sequence[float]], title: str = "") -> Axes:
         color = (BLUE, RED)[row % 2]
         ax.plot(values, [row] * len(values), "o", color=color, markersize=9, alpha=0.55)
     label_rows(ax, ratios)
-    name = f"{title}: ratios" if title else "Ratios"
-    alt = "of two times as dots around a line at 1, on a logarithmic axis"
-    return with_alt(ax, f"{name} {alt}. The rows: {joined(ratios)}.")
+    return with_alt(ax, f"{title or 'Ratios of two times'}. Dots around 1, in rows", ratios)
 
 
 def plot_paired_ratios(ratios: Sequence[float], low: float, high: float) -> Axes:
@@ -83,56 +79,43 @@ def plot_paired_ratios(ratios: Sequence[float], low: float, high: float) -> Axes
     ax.axhline(1, color=BLACK, linewidth=1.2, linestyle="--", zorder=4)
     log_scale(ax.yaxis, [bottom, top], "{x:.4g}", pad=0)
     legend(ax, "above, right")
-    alt = """The ratio of the two times of each round as a dot, round by round, on a logarithmic
-        axis, with a dashed line at 1 and a band for the 95% CI of the median. The farthest
-        dots are triangles at the edge."""
-    return with_alt(ax, alt)
+    return with_alt(ax, "A dot for each round, a line at 1, a band for the 95% CI of the median")
 
 
 def plot_speedups(
-    speedups: dict[str, Speedup],
-    baseline: str,
-    grey_zone: float,
-    processes: Mapping[str, Sequence[tuple[float, float, float]]] = {},
+    speedups: dict[str, Speedup], baseline: str, gray_zone: float, processes: Mapping = {}
 ) -> Axes:
     """Draw speed-ups over a baseline as dots with their intervals, a forest plot.
 
     `speedups` maps each label but the baseline's to (speed-up, low, high, verdict), `low` 0 and
-    `high` infinity where the interval has no bounds. A gray band reaches from 1 / `grey_zone` to
-    `grey_zone`: an interval that touches it is not clearly faster or slower. `processes` maps each
+    `high` infinity where the interval has no bounds. A gray band reaches from 1 / `gray_zone` to
+    `gray_zone`: an interval that touches it is not clearly faster or slower. `processes` maps each
     label to the (speed-up, low, high) of each process, if there were several: thin bars below.
     """
     several = max(map(len, processes.values()), default=0)
     xlabel = f"\u2190 slower      speed-up over {baseline}      faster \u2192"
     ax = new_axes(8, 1.2 + (0.55 + 0.1 * several) * len(speedups), xlabel=xlabel)
-    edge = min(grey_zone, 1e6)  # matplotlib cannot draw an infinite band
-    ax.axvspan(1 / edge, edge, color="#EEEEEE", linewidth=0)
     bars = []
     for row, (label, (*numbers, verdict)) in enumerate(speedups.items()):
         beside(ax, 1, row, f"{numbers[0]:.2f}  {verdict}", 8, va="center")
         bars.append((row, COLOR_OF[verdict], 3, *numbers))
         for i, process in enumerate(processes.get(label, ())):  # between its row and the next
             bars.append((row + 0.15 + 0.6 * i / several, BLACK, 1, *process))
-    farthest = _scale_around_one(ax, "x", [number for bar in bars for number in bar[3:]])
-    for row, color, width, speedup, low, high in bars:
-        ends = [max(low, 1 / farthest), min(high, farthest)]  # or the edge of the picture
-        ax.plot(ends, [row, row], color=color, linewidth=width, solid_capstyle="butt")
+    edges = _scale_around_one(ax, "x", [number for bar in bars for number in bar[3:]])
+    ax.axvspan(*clip((1 / gray_zone, gray_zone), *edges), color="#EEEEEE", linewidth=0)
+    for row, color, width, speedup, *ends in bars:
+        look = dict(color=color, linewidth=width, solid_capstyle="butt")
+        ax.plot(clip(ends, *edges), [row, row], **look)
         ax.plot(speedup, row, "o", color=color, markersize=3 * width)
     label_rows(ax, speedups)
     if several:
         ax.set_ylim(len(speedups) - 0.15, -0.3)
-    below = "Below each, its processes as thin bars. " if processes else ""
-    alt = f"""Speed-ups over {baseline} as dots with their intervals, on a logarithmic axis, around
-        a line at 1 and a grey band of what cannot be told from it. {below}The rows, each with its
-        verdict: {joined(speedups)}."""
-    return with_alt(ax, alt)
+    below = ", each with its processes below" if processes else ""
+    return with_alt(ax, f"Speed-ups over {baseline} as dots with intervals{below}", speedups)
 
 
 def plot_speedups_by_size(
-    sizes: Sequence[float],
-    speedups: dict[str, Sequence[Speedup]],
-    baseline: str,
-    crossings: Iterable = (),
+    sizes: Sequence, speedups: dict[str, Sequence[Speedup]], baseline: str, crossings: Iterable = ()
 ) -> Axes:
     """Draw speed-ups over the size: for each label a line, with its intervals as a band.
 
@@ -142,14 +125,12 @@ def plot_speedups_by_size(
     """
     ax = new_axes(8, 4.5, xlabel="size", ylabel=f"speed-up over {baseline}", xscale="log")
     every = chain(*speedups.values())
-    farthest = _scale_around_one(ax, "y", [number for one in every for number in one[:3]])
+    edges = _scale_around_one(ax, "y", [number for one in every for number in one[:3]])
     colors, texts = colors_of(speedups), [f"{size:.15g}" for size in sizes]
     for label, color in colors.items():
-        middles, lows, highs, verdicts = zip(*speedups[label], strict=True)
-        lows = [max(low, 1 / farthest) for low in lows]
-        highs = [min(high, farthest) for high in highs]
+        middles, *ends, verdicts = zip(*speedups[label], strict=True)
         faces = [color if verdict in (FASTER, SLOWER) else "white" for verdict in verdicts]
-        ax.fill_between(sizes, lows, highs, color=color, alpha=0.25, linewidth=0)
+        ax.fill_between(sizes, *clip(ends, *edges), color=color, alpha=0.25, linewidth=0)
         ax.plot(sizes, middles, color=color, linewidth=2, label=label)
         ax.scatter(sizes, middles, s=45, c=faces, edgecolors=color, zorder=3)
     for label, at, text in crossings:
@@ -158,10 +139,7 @@ def plot_speedups_by_size(
     ax.set_xticks(sizes, texts)
     ax.xaxis.set_minor_locator(NullLocator())
     legend(ax, "inside")
-    alt = f"""Speed-ups over {baseline} at the sizes {joined(texts)}, both axes logarithmic, around
-        a line at 1. A line with a band for its intervals, filled dots where the verdict is clear,
-        for each of: {joined(speedups)}."""
-    return with_alt(ax, alt)
+    return with_alt(ax, f"Speed-ups over {baseline} by size, lines in bands", speedups, texts)
 
 
 def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
@@ -178,22 +156,18 @@ def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
     ax.set_xlim(min(years) - 0.3, max(years) + 0.3)
     ax.xaxis.set(major_locator=MaxNLocator(8, integer=True), major_formatter="{x:.0f}")
     above, below = (sum(sign * speedup > sign for speedup in speedups) for sign in (1, -1))
-    shown = [label for label in labels if label]
-    labelled = f" Labelled: {joined(shown)}." if shown else ""
-    alt = f"""{len(dates)} published speed-ups as dots over the years {min(dates)[:4]} to
-        {max(dates)[:4]}, on a logarithmic axis: {above} above the line at 1, {below}
-        below.{labelled}"""
-    return with_alt(ax, alt)
+    alt = f"Dots from {min(dates)[:4]} to {max(dates)[:4]}, {above} above 1, {below} below. Labels"
+    return with_alt(ax, alt, filter(None, labels))
 
 
 def _scale_around_one(ax, name, ratios):
-    """Show all ratios but 0 and infinity on an axis, and a line at 1; returns the axis' end."""
+    """Show all ratios but 0 and infinity on an axis, and a line at 1; returns the axis' ends."""
     shown = [ratio for ratio in ratios if 0 < ratio < inf]
     farthest = max(1.02, *shown, *[1 / ratio for ratio in shown]) ** 1.15
     ends = 1 / farthest, farthest  # as far down as up
     log_scale(getattr(ax, f"{name}axis"), ends, "{x:.4g}", pad=0)
     (ax.axvline if name == "x" else ax.axhline)(1, color=GRAY, linewidth=1.5)
-    return farthest
+    return ends
 
 
 # Times: what they are made of, how they spread, when they pay.
@@ -237,18 +211,11 @@ def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]], xlabel: 
     if kinds := [kind for kind in DOT_OF if kind and kind in dots]:
         legend(ax, "above, right", [dots[kind] for kind in kinds], kinds, **CLOSE)
     shown = [f"{name} ({', '.join(group)})" for name, group in groups.items()]
-    alt = f"""{xlabel.capitalize()}: a dot in a row for each candidate, with the time beside it, in
-        groups, on a logarithmic axis. The first dot of a group with verdicts is hollow, and a
-        dotted line leads from it through the rows of its group; the colours of the others are their
-        verdicts. Shown: {", ".join(shown)}."""
-    return with_alt(ax, alt)
+    return with_alt(ax, f"{xlabel.capitalize()}, as dots in the colors of verdicts", shown)
 
 
 def plot_stacked_bars(
-    shares: dict[str, dict[str, float]],
-    limit: float | None = None,
-    limit_label: str = "limit",
-    xlabel: str = "",
+    shares: Numbers, limit: float | None = None, limit_label: str = "limit", xlabel: str = ""
 ) -> Axes:
     """Draw what each time is made of as a bar in pieces, and a line at the `limit` of all.
 
@@ -257,7 +224,7 @@ def plot_stacked_bars(
     """
     whole = max(sum(parts.values()) for parts in shares.values())
     unit, factor = ("", 1) if xlabel else unit_for(whole)
-    ax = new_axes(9, 1.5 + 0.5 * len(shares), xlabel=xlabel or f"{unit} a call")
+    ax = new_axes(9, 1.5 + 0.5 * len(shares), xlabel=xlabel or f"{unit} per call")
     left = [0.0] * len(shares)
     parts = next(iter(shares.values()))
     for part, color in colors_of(parts).items():
@@ -268,11 +235,8 @@ def plot_stacked_bars(
         ax.axvline(limit * factor, color=BLACK, linewidth=2, linestyle="--", label=limit_label)
     label_rows(ax, shares, room=0.28 + 0.05 * len(shares))
     legend(ax, "above")
-    line = f" A dashed line marks {limit_label}." if limit is not None else ""
-    title = f"{xlabel}, and what they are" if xlabel else "What the time of a call is"
-    alt = f"""{title} made of, as bars in pieces. The bars: {joined(shares)}. The pieces, from the
-        left: {joined(parts)}.{line}"""
-    return with_alt(ax, alt)
+    line = "" if limit is None else f", and a dashed line for {limit_label}"
+    return with_alt(ax, f"{xlabel or 'Time per call'}: bars in pieces{line}", shares, parts)
 
 
 def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -> Axes:
@@ -282,7 +246,7 @@ def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -
     """
     start = min(moments[0] for moments, _ in blocks.values())
     unit, factor = unit_for(median(time for _, times in blocks.values() for time in times))
-    ax = new_axes(9, 3.5, xlabel="seconds since the start", ylabel=f"{unit} a call")
+    ax = new_axes(9, 3.5, xlabel="seconds since the start", ylabel=f"{unit} per call")
     for label, color in colors_of(blocks, (BLUE, RED)).items():
         moments = [moment - start for moment in blocks[label][0]]
         times = [time * factor for time in blocks[label][1]]
@@ -290,9 +254,7 @@ def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -
         middle = (moments[0] + moments[-1]) / 2
         annotate(ax, label, (middle, 1), (0, 3), xycoords=("data", "axes fraction"), ha="center")
     log_scale(ax.yaxis, ax.dataLim.intervaly)
-    alt = f"""The time of each block of calls as a dot over the moment of measuring, on a
-        logarithmic axis. From left to right: {joined(blocks)}."""
-    return with_alt(ax, alt)
+    return with_alt(ax, "The time of each block of calls over the moment of measuring", blocks)
 
 
 def plot_distribution(times: Sequence[float]) -> Axes:
@@ -301,24 +263,22 @@ def plot_distribution(times: Sequence[float]) -> Axes:
     The longest five per cent are left out of the picture, but not of the mean.
     """
     unit, factor = unit_for(median(times))
-    ax = new_axes(8, 3, xlabel=f"{unit} a call", ylabel="blocks")
+    ax = new_axes(8, 3, xlabel=f"{unit} per call", ylabel="blocks")
     values = sorted(time * factor for time in times)
     mean, shown = fmean(values), values[: len(values) - len(values) // 20]
     low, high = shown[0] / 1.03, 1.03 * max(shown[-1], mean)
-    ax.hist(shown, bins=[low * (high / low) ** (i / 80) for i in range(81)], color=SKY)
+    ax.hist(shown, bins=geomspace(low, high, 81), color=SKY)
     ax.axvline(median(values), color=BLACK, linestyle="-", linewidth=2, label="median")
     ax.axvline(mean, color=RED, linestyle="--", linewidth=2, label="mean")
     log_scale(ax.xaxis, [low, high], pad=0)
     legend(ax, "inside")
-    alt = """How many blocks of calls took how long, as bars over a logarithmic axis of time, with
-        lines at the median and at the mean."""
-    return with_alt(ax, alt)
+    return with_alt(ax, "How many blocks of calls took how long, with their median and mean")
 
 
 def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
     """Draw the total time over the number of calls.
 
-    `costs` maps a label to (build cost, time of a call), in seconds. The first is the one that the
+    `costs` maps a label to (build cost, time per call), in seconds. The first is the one that the
     others must overtake; its build cost is 0. The picture reaches to twice the last crossing.
     """
     first, *others = costs
@@ -336,9 +296,7 @@ def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
     ax.set(xlim=(0, calls), ylim=(0, None))
     legend(ax, "inside")
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    alt = f"""The total time over the number of calls, as straight lines. {first} starts at zero;
-        {joined(others)} start at their build cost, with a dot where one overtakes it."""
-    return with_alt(ax, alt)
+    return with_alt(ax, f"Total time over calls, with dots where {first} is overtaken", costs)
 
 
 def plot_latencies(times: Mapping[str, Mapping[str, float]], rows: Sequence[str]) -> Axes:
@@ -359,9 +317,7 @@ def plot_latencies(times: Mapping[str, Mapping[str, float]], rows: Sequence[str]
     label_rows(ax, rows, room=0.6)
     ax.grid(which="both", color="#DDDDDD")
     legend(ax, "above, right", **CLOSE)
-    alt = f"""Times as marks in a row for each thing, on a logarithmic axis, with a shape and a
-        colour for each source: {joined(times)}. The rows, from the top: {joined(rows)}."""
-    return with_alt(ax, alt)
+    return with_alt(ax, "Times on a logarithmic axis, marks in rows", times, rows)
 
 
 # Two numbers for each point.
@@ -394,11 +350,8 @@ def plot_scatter(
         ax.axline((1, 1), (2, 2), color=GRAY, linewidth=1.5)
         beside(ax, 1, ax.get_ylim()[1], diagonal, 6)  # where the line ends: no point is there
     legend(ax, "beside", handletextpad=0)
-    line = f" A straight line marks where both are the same: {diagonal}." if diagonal else ""
-    star = " Thin lines lead from a label's first point, hollow, to its others." if paths else ""
-    alt = f"""Points over two logarithmic axes: {xlabel} from left to right, {ylabel}
-        upwards.{line}{star} Shown: {joined(points)}."""
-    return with_alt(ax, alt)
+    line = f", with a line where both are {diagonal}" if diagonal else ""
+    return with_alt(ax, f"Points over {xlabel}, with {ylabel} upwards{line}", points)
 
 
 def plot_curves(
@@ -423,16 +376,28 @@ def plot_curves(
             annotate(ax, text, (size, 1), (0, 3), xycoords=("data", "axes fraction"), ha="center")
     if len(curves) > 1:
         legend(ax, "beside")
-    alt = f"""Curves over the {xlabel}, from {_in_bytes(sizes[0])} to {_in_bytes(sizes[1])}, with
-        {ylabel} upwards, both axes logarithmic: {joined(curves)}. Dotted lines mark sizes, as far
-        as they are known."""
-    return with_alt(ax, alt)
+    return with_alt(ax, f"Curves over {xlabel}, with {ylabel} upwards", curves)
+
+
+def plot_steps(lines: dict[str, Sequence[float]], ylabel: str) -> Axes:
+    """Draw values over the steps of training, from step 0 on, a line for each label.
+
+    What is not finite is left out: a curve ends where it diverges.
+    """
+    ax = new_axes(8, 4, xlabel="step", ylabel=ylabel)
+    every = ceil(max(map(len, lines.values())) / 30)  # marks on a line
+    for label, look in styles(lines).items():
+        ax.plot(lines[label], label=label, markersize=6, linewidth=2, markevery=every, **look)
+    low, high = ax.dataLim.intervaly
+    if low < 0 < high:
+        ax.axhline(0, color=GRAY, linewidth=1, zorder=1)
+    ax.xaxis.set_major_locator(MaxNLocator(9, integer=True))
+    legend(ax, "beside")
+    return with_alt(ax, f"Lines over the step, with {ylabel} upwards", lines)
 
 
 def plot_roofline(
-    peak: float,
-    bandwidths: Mapping[str, float],
-    points: Mapping[str, Mapping[object, tuple[float, float]]],
+    peak: float, bandwidths: Mapping[str, float], points: Mapping[str, Mapping[object, tuple]]
 ) -> Axes:
     """Draw programs as dots, and the roof that arithmetic and memory put over them.
 
@@ -454,9 +419,8 @@ def plot_roofline(
     slowest, fastest = min(bandwidths.values()), max(bandwidths.values())
     left, right = min(left, peak / fastest) / 8, max(right, peak / slowest) * 2.5
     log_scale(ax.xaxis, [left, right], pad=0, subs=(1,))
-    log_scale(
-        ax.yaxis, [min(bottom, 3 * slowest * left) / 2.5, 2.5 * max(peak, top)], pad=0, subs=(1,)
-    )
+    bottom, top = min(bottom, 3 * slowest * left) / 2.5, max(peak, top) * 2.5
+    log_scale(ax.yaxis, [bottom, top], pad=0, subs=(1,))
     ax.plot([peak / fastest, right], [peak, peak], color=BLACK, linewidth=2)
     halo = dict(path_effects=[withStroke(linewidth=3, foreground="white")], zorder=4)
     name = f"peak: {_two_digits(peak)} GFLOP/s"
@@ -465,7 +429,7 @@ def plot_roofline(
     for name, rate in bandwidths.items():
         color = BLACK if rate == slowest else GRAY
         ax.plot([left, peak / rate], [left * rate, peak], color=color, linewidth=2)
-        start = max(left, ax.get_ylim()[0] / rate) * 1.15  # where the line comes into the picture
+        start = max(left, bottom / rate) * 1.15  # where the line comes into the picture
         above, text = 1.25 * rate, f"{name}: {_two_digits(rate)} GB/s"
         ax.text(start, start * above, text, rotation=degrees(atan(above)), **along)
     written = []
@@ -475,11 +439,7 @@ def plot_roofline(
         written.append((x, y))  # those that are close stand on a line each
         annotate(ax, str(text), (x, y), (0, -8 - 14 * near), ha="center", va="top", **halo)
     legend(ax, "above")
-    lines = [f"{label} ({joined(map(str, line))})" for label, line in points.items()]
-    alt = f"""A roof over two logarithmic axes, FLOP per byte from left to right and GFLOP/s
-        upwards: it rises with the bandwidth of {joined(bandwidths)}, and is flat at the peak. With
-        it, the dots of {joined(lines)}."""
-    return with_alt(ax, alt)
+    return with_alt(ax, "A roof over FLOP per byte, with dots below it", bandwidths, points)
 
 
 # A row for each thing that was tried.
@@ -498,20 +458,17 @@ def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = 
     ax = new_axes(width, 0.85 + 0.35 * rows[-1], frame_on=False)
     for row, cells in zip(rows, outcomes.values(), strict=True):
         for column, outcome in enumerate(cells.values()):
-            ground, ink = CELL_OF[outcome]
-            ax.barh(row, 0.97, left=column - 0.485, height=0.9, color=ground)
+            ax.barh(row, 0.97, left=column - 0.485, height=0.9, color=CELL_OF[outcome])
+            ink = GRAY if outcome == "error" else BLACK
             ax.text(column, row, outcome, color=ink, ha="center", va="center", fontsize=12)
     label_rows(ax, outcomes, rows)
     ax.set_xticks(range(len(columns)), columns, fontweight="bold")
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
-    cells = {label: map(" ".join, row.items()) for label, row in outcomes.items()}
-    shown = [f"{label}: {', '.join(row)}" for label, row in cells.items()]
-    return with_alt(ax, f"Table of outcomes. {'; '.join(shown)}.")
+    rows = [f"{row}: {', '.join(map(' '.join, c.items()))}" for row, c in outcomes.items()]
+    return with_alt(ax, f"Table of outcomes. {'; '.join(rows)}")
 
 
-def plot_chunk_ownership(
-    states: Iterable[Sequence[Sequence[float]]], complete: float
-) -> list[Axes]:
+def plot_chunk_ownership(states: Iterable[Sequence], complete: float) -> list[Axes]:
     """Draw what the ranks have in their chunks, step by step: tables side by side.
 
     Each state, the first of which is the start, is a table with a row for each rank and a column
@@ -536,18 +493,13 @@ def plot_chunk_ownership(
         label_rows(ax, [f"rank {rank}" for rank in range(ranks)])
         ax.set_title(f"step {step}" if step else "start", fontsize=13)
         ax.tick_params(length=0)
-    counts = [sum(value >= complete for row in state for value in row) for state in states]
-    alt = f"""Tables side by side, from the start to step {len(states) - 1}, each with a row for
-        each of {ranks} ranks and a column for each of {chunks} chunks, and a number in each cell.
-        Dark cells have reached {complete}; of these there are {joined(map(str, counts))}. A frame
-        marks what has changed."""
-    with_alt(axes[0], alt)
+    counts = [f"{sum(value >= complete for row in state for value in row)}" for state in states]
+    alt = f"Tables of {ranks} ranks by {chunks} chunks, from the start to step {len(states) - 1}"
+    with_alt(axes[0], f"{alt}. Cells that have reached {complete}", counts)
     return axes
 
 
-def plot_bar_panels(
-    measures: dict[str, dict[str, float]], dots: Collection[str] = ()
-) -> list[Axes]:
+def plot_bar_panels(measures: Numbers, dots: Collection[str] = ()) -> list[Axes]:
     """Draw several measures of each label, such as size and speed, each on an axis of its own.
 
     `measures` maps a label to a dict from the names of the measures to numbers above 0; all have
@@ -569,6 +521,5 @@ def plot_bar_panels(
         label_rows(ax, measures)
         ax.grid(axis="y", color="#DDDDDD")
         ax.set_title(name, fontsize=13)
-    panels = f"Panels side by side, with a dot in a row for each label: {joined(names)}."
-    with_alt(axes[0], f"{panels} The rows: {joined(sorted(measures))}.")
+    with_alt(axes[0], "Panels side by side, with a dot in each row", names, sorted(measures))
     return axes

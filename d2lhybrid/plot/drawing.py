@@ -19,7 +19,7 @@ NARROW, WIDE = set("fijlrtI1 .,:;'|!()[]{}/-*\"`"), set("mwMW%+=<>~@")
 
 
 class Box(NamedTuple):
-    """A label in a box around a place; a round one is an ellipse."""
+    """A label in a box around a place, perhaps with round ends."""
 
     x: float
     y: float
@@ -78,10 +78,8 @@ class Drawing(Picture):
             self.add("text", (left, left + width), ys, line, y=base, **place, **look)
 
     def box(self, box):
-        width, look = box.width, pale(box.color)
-        left, top = box.x - width / 2, box.y - HIGH / 2
-        look |= dict(rx=width / 2, ry=HIGH / 2) if box.round else dict(rx=4)
-        self.rect(left, top, width, HIGH, **look)
+        look = dict(rx=HIGH / 2 if box.round else 4) | pale(box.color)
+        self.rect(box.x - box.width / 2, box.y - HIGH / 2, box.width, HIGH, **look)
         self.text(box.x, box.y, box.label, anchor="middle")
 
     @property
@@ -112,7 +110,7 @@ fill="#fff" style="fill:var(--picture-ground,#fff)"/>
     def png(self):
         if not find_spec("matplotlib"):
             return b""
-        from .png import paint
+        from .axes import paint
 
         return paint(self.parts, self.view)
 
@@ -144,11 +142,11 @@ def width_of(text: str, size: float = 13, font_weight: str = "", font_family: st
     return size * (sum(widths) + 0.12 * sum(map(str.isupper, text))) * (1.12 if font_weight else 1)
 
 
-def ticks(low: float, high: float) -> dict[float, str]:
-    """Round numbers from `low` to `high`, nine at most, and how they are written."""
+def ticks(end: float) -> dict[float, str]:
+    """Round numbers from 0 to `end`, nine at most, and how they are written."""
     steps = (digit * 10.0**power for power in range(-12, 300) for digit in (1, 2, 5))
-    step = next(step for step in steps if (high - low) / step <= 8)
-    numbers = [step * n for n in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    step = next(step for step in steps if end / step <= 8)
+    numbers = [step * n for n in range(floor(end / step + 1e-9) + 1)]
     return {number: f"{number:,.12f}".rstrip("0").rstrip(".") for number in numbers}
 
 

@@ -17,7 +17,6 @@ STEP, BETWEEN = 61, 58  # from column to column and from row to row, in pixels
 GAP, AFTER = 26, 40  # between two boxes of a chain, and between two programs
 SPACE, LEVEL = 25, 54  # between two nodes of a tree, from level to level
 POINT = dict(label="", name="", kind="operation")  # where an arrow bends
-IN_ORDER = "from left to right, with an arrow from each to the next"
 Drawable = str | Callable | networkx.DiGraph
 
 
@@ -40,16 +39,14 @@ def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Drawing:
 
 
 def _described(flow):
-    """Who feeds whom, one sentence; the arrows that lead to one node are read together."""
-    names, whole, parts = {}, {}, []
+    """Who feeds whom, node by node."""
+    names, parts = {n: data["name"] or data["label"] for n, data in flow.nodes(data=True)}, []
     for node, data in flow.nodes(data=True):
-        label, name = data["label"], data["name"]
-        names[node], whole[node] = name or label, f"{label} ({name})" if name else label
-    if alone := [whole[node] for node in networkx.isolates(flow)]:
-        parts.append(f"{joined(alone)} stand{'s' * (len(alone) == 1)} alone")
-    for node in flow:
+        whole = f"{data['label']} ({data['name']})" if data["name"] else data["label"]
         if sources := [names[source] for source in flow.predecessors(node)]:
-            parts.append(f"{joined(sources)} flow{'s' * (len(sources) == 1)} into {whole[node]}")
+            parts.append(f"{whole} from {joined(sources)}")
+        elif not flow.out_degree(node):
+            parts.append(f"{whole} alone")
     return "; ".join(parts) or "nothing"
 
 
@@ -162,7 +159,7 @@ def _rows(flow):
 def plot_stages(stages: dict[str, str]) -> Drawing:
     """Draw texts side by side, by their titles, with an arrow from each to the next."""
     picture, code = Drawing("Texts"), dict(size=11, font_family="monospace")
-    left, end, said = 0, 0, []
+    left, end = 0, 0
     for title, text in stages.items():
         lines = text.splitlines()
         if end:
@@ -172,8 +169,7 @@ def plot_stages(stages: dict[str, str]) -> Drawing:
         picture.rect(left, -14, end - left, 13.75 * len(lines) + 14, rx=5, **pale(BLUE))
         picture.text(left + 8, 0, text, **code)
         left = max(end, left + width_of(title, **TITLE)) + AFTER
-        said.append(f"{title}, {len(lines)} lines" if lines[1:] else f"{title}, {lines[0]}")
-    return picture.show(f"Texts {IN_ORDER}: {'; '.join(said)}.")
+    return picture.show(f"Texts from left to right: {joined(stages)}.")
 
 
 def plot_pipeline(steps: dict[str, str]) -> Drawing:
@@ -192,7 +188,7 @@ def plot_pipeline(steps: dict[str, str]) -> Drawing:
         picture.text(middle, height / 2 + 14, text, 12, "middle")
         left += width + AFTER
     parts = [f"{title} ({text})" if text else title for title, text in steps.items()]
-    return picture.show(f"Boxes {IN_ORDER}: {', '.join(parts)}.")
+    return picture.show(f"Boxes from left to right: {', '.join(parts)}.")
 
 
 def plot_tree(programs: str | dict[str, str], marked: Collection[str] = ()) -> Drawing:
@@ -203,16 +199,14 @@ def plot_tree(programs: str | dict[str, str], marked: Collection[str] = ()) -> D
     programs = {"": programs} if isinstance(programs, str) else programs
     marked = {ast.unparse(_tree_of(text)) for text in marked}
     trees = {title: _Node(_tree_of(program), marked) for title, program in programs.items()}
-    name = f"Syntax tree{'s' * (len(trees) > 1)}"
-    picture, left = Drawing(name), 0
+    picture, left = Drawing("Syntax trees"), 0
     for title, tree in trees.items():
         room = max(tree.width, width_of(title, **TITLE))
         picture.text(left + room / 2, -40, title, anchor="middle", **TITLE)
         tree.draw(picture, left + (room - tree.width) / 2)
         left += room + 2 * SPACE
     parts = [(title and f"{title}: ") + tree.described() for title, tree in trees.items()]
-    orange = f" Marked in orange: {joined(sorted(marked))}." if marked else ""
-    return picture.show(f"{name}. {' '.join(parts)}{orange}")
+    return picture.show(f"Syntax trees. {' '.join(parts)}")
 
 
 def _tree_of(program):
@@ -244,8 +238,6 @@ class _Node:
 
     def described(self):
         """What is below what, from the top."""
-        if not self.children:
-            return f"{self.label} alone."
         here = f"Below {self.label}: {joined(child.label for child in self.children)}."
         return " ".join([here, *(c.described() for c in self.children if c.children)])
 

