@@ -27,12 +27,9 @@ from .benchmark.timing import (
     python_calls as python_calls,
 )
 from .cross_framework import (
-    framework_steps as framework_steps,
     framework_variants as framework_variants,
     missing_frameworks as missing_frameworks,
-    network_input as network_input,
-    network_target as network_target,
-    network_weights as network_weights,
+    network_data as network_data,
 )
 from .cross_framework.probes import (
     CASES as CASES,

@@ -327,8 +327,8 @@ class Comparison(Answers):
             yield f"{TIME_LIMIT}={limit} limits the seconds of measuring"
         worst = min(self.values(), key=lambda r: r.independent_rounds)
         if len(self.processes) == 1 and worst.independent_rounds < self.rounds:
-            rounds = f"for {worst.label} the {self.rounds} rounds are worth"
-            yield f"speeds change slowly: {rounds} {worst.independent_rounds}"
+            size = f"effective sample size {worst.independent_rounds} of {self.rounds} rounds"
+            yield f"speeds change slowly: {worst.label} has an {size}"
         for r in self.values():
             if r.label != self.baseline and r.spread_within is not None:
                 within = f" by {r.spread_within:.1%} within a process, and"

@@ -1,6 +1,7 @@
 """The same network in every framework, each variant a program in a process of its own.
 
-    result = compare(framework_variants(), network_weights(), network_input(rows=64))
+    weights, x, _ = network_data(rows=64)
+    result = compare(framework_variants(), weights, x)
 
     in_*.py    one framework each: the functions that build its variants
     variants   those that can share this process, and the comparisons that `bench` runs
@@ -14,6 +15,7 @@ NumPy's. `compilers` are for functions. Explained in notebook 17, each framework
 from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -74,24 +76,18 @@ def is_installed(file: str) -> bool:
     return all(map(find_spec, IMPORTS.get(file, [file])))
 
 
-def framework_variants() -> dict[str, Program]:
-    """Every installed variant of the course's network: "JAX, jit" -> program.
+def framework_variants(training: bool = False) -> dict[str, Program]:
+    """Every installed variant of the course's network, or of its training: "JAX, jit" -> program.
 
-    The arguments are `network_weights()` and an input (rows, 512); a call returns (rows, 2).
-    Nothing is kept for gradients, and each process has one thread and one core.
+    The arguments are weights and an input (rows, 512), see `network_data`; a call returns
+    (rows, 2). Nothing is kept for gradients. Each process has one thread and one core.
+
+    For `training`, a target (rows, 2) and a learning rate follow. A call is then one step of plain
+    gradient descent, and returns the mean squared error from before it.
     """
-    found = installed_variants().items()
-    return {label: program(f"in_{file}", build) for label, (file, build, _) in found if build}
-
-
-def framework_steps() -> dict[str, Program]:
-    """Every installed way to train the network: "JAX, jit" -> program, whose call is one step.
-
-    The arguments are those of `framework_variants`, a target (rows, 2) and a learning rate. A step
-    of plain gradient descent returns the mean squared error from before it.
-    """
-    found = installed_variants().items()
-    return {label: program(f"in_{file}", train) for label, (file, _, train) in found if train}
+    place = 2 if training else 1
+    found = {label: (row[0], row[place]) for label, row in installed_variants().items()}
+    return {label: program(f"in_{file}", name) for label, (file, name) in found.items() if name}
 
 
 def installed_variants() -> dict[str, tuple]:
@@ -102,6 +98,15 @@ def installed_variants() -> dict[str, tuple]:
 def program(module: str, function: str) -> Program:
     """What a function in a module of this folder builds, in a process that has one thread."""
     return isolated(PROGRAM.format(module=module, function=function), threads=1)
+
+
+def network_data(rows: int = 1, sizes: Sequence[int] = SIZES) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Weights of a network with these widths, an input and a target, the same each time.
+
+    The weights are a matrix (inputs, outputs) and a bias for each layer; the input is (rows, 512),
+    the target (rows, 2). All are drawn at random.
+    """
+    return network_weights(sizes), network_input(rows), network_target(rows)
 
 
 def network_weights(sizes: Sequence[int] = SIZES) -> list[tuple[np.ndarray, np.ndarray]]:

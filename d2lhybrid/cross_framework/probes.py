@@ -33,7 +33,7 @@ ANSWERS = program("probes", "answers")
 def ask_frameworks(
     weights: list, x: numpy.ndarray, target: numpy.ndarray, rate: float
 ) -> dict[str, dict[str, Any]]:
-    """Ask the installed frameworks more than times, with the arguments of `framework_steps`.
+    """Ask the installed frameworks more than times, with the arguments of a step of training.
 
     Returns for each question a dict from labels to answers. The variants are asked with one row.
 

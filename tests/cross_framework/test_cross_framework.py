@@ -15,20 +15,18 @@ from d2lhybrid import (
     CandidateError,
     ask_frameworks,
     cross_framework,
-    framework_steps,
     framework_variants,
     isolated,
     missing_frameworks,
-    network_input,
-    network_target,
-    network_weights,
+    network_data,
 )
-from d2lhybrid.cross_framework import VARIANTS, is_installed, probes
+from d2lhybrid.cross_framework import VARIANTS, is_installed, network_weights, probes
 
 HERE = Path(cross_framework.__file__).parent
 FILES = list(dict.fromkeys(file for file, *_ in VARIANTS.values()))
 COMMANDS = {"torch": "g++", "our_compiler": "cc"}  # of their compilers
-WEIGHTS, RATE = network_weights(), 0.01
+WEIGHTS, X, Y = network_data(rows=64)
+RATE = 0.01
 
 
 def skip_without(file):
@@ -99,13 +97,13 @@ def asked():
         skip_without(file)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(probes, "ANSWERS", isolated(CORES, "answers", threads=1))
-        return ask_frameworks(WEIGHTS, network_input(64), network_target(64), RATE)
+        return ask_frameworks(WEIGHTS, X, Y, RATE)
 
 
 def test_every_installed_variant_and_step_is_asked(asked):
     assert {*asked} == {"python_calls", "cores", "losses", "outcomes", "failures"}
     assert sorted(asked["python_calls"]) == sorted(asked["cores"]) == sorted(framework_variants())
-    assert sorted(asked["losses"]) == sorted(framework_steps())
+    assert sorted(asked["losses"]) == sorted(framework_variants(training=True))
     assert asked["failures"] == {}
     for outcomes in asked["outcomes"].values():  # 13 to 17 show which
         assert list(outcomes) == list(probes.CASES)
@@ -114,7 +112,7 @@ def test_every_installed_variant_and_step_is_asked(asked):
 @pytest.mark.parametrize("file", FILES)
 def test_losses_are_those_of_gradient_descent_on_one_core(asked, file):
     skip_without(file)
-    wanted = descent(WEIGHTS, network_input(64), network_target(64), RATE, 4)
+    wanted = descent(WEIGHTS, X, Y, RATE, 4)
     for label in [label for label, (of, *_) in VARIANTS.items() if of == file]:
         assert asked["losses"].get(label, wanted) == pytest.approx(wanted, rel=1e-6), label
         assert 0 < asked["cores"].get(label, 1) < 1.6, label
@@ -146,7 +144,7 @@ def test_missing_frameworks_are_named_and_have_no_programs(monkeypatch, modules,
     monkeypatch.setattr(cross_framework, "find_spec", lambda name: name not in modules)
     assert missing_frameworks() == missing
     there = {k: row for k, row in VARIANTS.items() if k.split(", ")[0] not in missing}
-    for programs, column in ((framework_variants(), 1), (framework_steps(), 2)):
+    for programs, column in ((framework_variants(), 1), (framework_variants(training=True), 2)):
         assert list(programs) == [label for label, row in there.items() if row[column]]
         for label, program in programs.items():
             assert f"in_{there[label][0]} import {there[label][column]}\n" in program.source
@@ -169,7 +167,7 @@ def test_every_file_is_in_the_table():
     [
         (network_weights, [(512, 256), (256,), (256, 128), (128,), (128, 2), (2,)]),
         (lambda: network_weights((3, 4, 1)), [(3, 4), (4,), (4, 1), (1,)]),
-        (lambda: [(network_input(5), network_target(rows=7))], [(5, 512), (7, 2)]),
+        (lambda: [network_data(rows=5)[1:]], [(5, 512), (5, 2)]),
     ],
 )
 def test_weights_and_inputs_are_random_and_the_same_each_time(make, shapes):
@@ -184,7 +182,7 @@ def test_weights_and_inputs_are_random_and_the_same_each_time(make, shapes):
 
 def test_weights_input_and_target_are_not_the_same_numbers():
     weights = network_weights((4, 4))[0][0] * 2  # without the scaling
-    first = [array.ravel()[:16] for array in (weights, network_input(), network_target(8))]
+    first = [array.ravel()[:16] for array in (weights, *network_data(rows=8)[1:])]
     assert len(np.unique(first)) == 3 * 16
 
 
@@ -202,7 +200,7 @@ def ask(monkeypatch, **variants):
     variants = {name.replace("_", ", "): row for name, row in variants.items()}
     monkeypatch.setattr(cross_framework, "VARIANTS", variants)
     monkeypatch.setattr(cross_framework, "IMPORTS", {"other": [], "third": []})
-    return ask_frameworks(WEIGHTS, network_input(2), network_target(2), RATE)
+    return ask_frameworks(WEIGHTS, X[:2], Y[:2], RATE)
 
 
 NUMPY = "numpy", "products", None
