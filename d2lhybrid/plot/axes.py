@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import BoxStyle, FancyBboxPatch, Polygon
+from matplotlib.patches import BoxStyle, Ellipse, FancyBboxPatch, Polygon
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from PIL import Image
@@ -144,6 +144,9 @@ def paint(parts: list[tuple], view: tuple[int, int, int, int]) -> bytes:
             font = dict(family=get("font_family"), weight=get("font_weight"), size=get("font_size"))
             font |= dict(style=get("font_style"), ha=SIDES[get("text_anchor")], parse_math=False)
             part = Text(look["x"], look["y"], text, **font)
+        elif element == "rect" and "ry" in look:  # as round as it can be
+            middle = look["x"] + look["rx"], look["y"] + look["ry"]
+            part = Ellipse(middle, look["width"], look["height"], **colors)
         elif element == "rect":
             style = BoxStyle.Round(pad=0, rounding_size=get("rx", 0))
             size = look["width"], look["height"]

@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
-from numpy import clip, geomspace
 
 from ..benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
 from ..tables import seconds, unit_for
@@ -102,10 +101,10 @@ def plot_speedups(
         for i, process in enumerate(processes.get(label, ())):  # between its row and the next
             bars.append((row + 0.15 + 0.6 * i / several, BLACK, 1, *process))
     edges = _scale_around_one(ax, "x", [number for bar in bars for number in bar[3:]])
-    ax.axvspan(*clip((1 / gray_zone, gray_zone), *edges), color="#EEEEEE", linewidth=0)
+    ax.axvspan(*_within(edges, (1 / gray_zone, gray_zone)), color="#EEEEEE", linewidth=0)
     for row, color, width, speedup, *ends in bars:
         look = dict(color=color, linewidth=width, solid_capstyle="butt")
-        ax.plot(clip(ends, *edges), [row, row], **look)
+        ax.plot(_within(edges, ends), [row, row], **look)
         ax.plot(speedup, row, "o", color=color, markersize=3 * width)
     label_rows(ax, speedups)
     if several:
@@ -130,7 +129,8 @@ def plot_speedups_by_size(
     for label, color in colors.items():
         middles, *ends, verdicts = zip(*speedups[label], strict=True)
         faces = [color if verdict in (FASTER, SLOWER) else "white" for verdict in verdicts]
-        ax.fill_between(sizes, *clip(ends, *edges), color=color, alpha=0.25, linewidth=0)
+        ends = [_within(edges, numbers) for numbers in ends]
+        ax.fill_between(sizes, *ends, color=color, alpha=0.25, linewidth=0)
         ax.plot(sizes, middles, color=color, linewidth=2, label=label)
         ax.scatter(sizes, middles, s=45, c=faces, edgecolors=color, zorder=3)
     for label, at, text in crossings:
@@ -168,6 +168,11 @@ def _scale_around_one(ax, name, ratios):
     log_scale(getattr(ax, f"{name}axis"), ends, "{x:.4g}", pad=0)
     (ax.axvline if name == "x" else ax.axhline)(1, color=GRAY, linewidth=1.5)
     return ends
+
+
+def _within(edges, numbers):
+    """Numbers, or the edge of the picture where they lie beyond it."""
+    return [min(max(number, edges[0]), edges[1]) for number in numbers]
 
 
 # Times: what they are made of, how they spread, when they pay.
@@ -267,7 +272,7 @@ def plot_distribution(times: Sequence[float]) -> Axes:
     values = sorted(time * factor for time in times)
     mean, shown = fmean(values), values[: len(values) - len(values) // 20]
     low, high = shown[0] / 1.03, 1.03 * max(shown[-1], mean)
-    ax.hist(shown, bins=geomspace(low, high, 81), color=SKY)
+    ax.hist(shown, bins=[low * (high / low) ** (i / 80) for i in range(81)], color=SKY)
     ax.axvline(median(values), color=BLACK, linestyle="-", linewidth=2, label="median")
     ax.axvline(mean, color=RED, linestyle="--", linewidth=2, label="mean")
     log_scale(ax.xaxis, [low, high], pad=0)
@@ -294,8 +299,8 @@ def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
     for label, at in crossings.items():
         ax.plot(at, at * base * factor, "o", color=colors[label], markersize=9)
     ax.set(xlim=(0, calls), ylim=(0, None))
-    legend(ax, "inside")
     ax.xaxis.set_major_formatter("{x:,.0f}")
+    legend(ax, "inside")
     return with_alt(ax, f"Total time over calls, with dots where {first} is overtaken", costs)
 
 

@@ -19,7 +19,7 @@ NARROW, WIDE = set("fijlrtI1 .,:;'|!()[]{}/-*\"`"), set("mwMW%+=<>~@")
 
 
 class Box(NamedTuple):
-    """A label in a box around a place, perhaps with round ends."""
+    """A label in a box around a place; a round one is an ellipse."""
 
     x: float
     y: float
@@ -78,7 +78,8 @@ class Drawing(Picture):
             self.add("text", (left, left + width), ys, line, y=base, **place, **look)
 
     def box(self, box):
-        look = dict(rx=HIGH / 2 if box.round else 4) | pale(box.color)
+        round_look = dict(rx=box.width / 2, ry=HIGH / 2)
+        look = (round_look if box.round else dict(rx=4)) | pale(box.color)
         self.rect(box.x - box.width / 2, box.y - HIGH / 2, box.width, HIGH, **look)
         self.text(box.x, box.y, box.label, anchor="middle")
 

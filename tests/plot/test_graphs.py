@@ -100,7 +100,7 @@ def test_empty_program_gives_an_empty_picture():
 
 def test_inputs_and_operations_differ_in_shape_and_color():
     (one, _), (shown, _) = rects(plot_data_flow("print(1)"))
-    assert (one["rx"], shown["rx"]) == ("12", "4")
+    assert (one["rx"], one["ry"], shown["rx"], shown.get("ry")) == ("12", "12", "4", None)
     assert (one["stroke"], shown["stroke"]) == (ORANGE, BLUE)
 
 
