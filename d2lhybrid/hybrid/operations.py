@@ -218,12 +218,25 @@ def record_dropout(recorder, input, p=0.5, training=True, inplace=False):
     return input
 
 
+def record_batch_norm(
+    recorder, input, mean, variance, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
+):
+    """torch.nn.functional.batch_norm of rows, by the mean and the variance that were kept."""
+    if training:
+        recorder.refuse("unsupported", "batch_norm in training (call .eval() on the network first)")
+    if len(recorder.node_of(input).shape) != 2:
+        recorder.refuse("unsupported", "batch_norm of other than rows")
+    spread = recorder.compute("rsqrt", recorder.compute("add", variance, eps))
+    centered = recorder.compute("sub", input, mean)
+    return scaled(recorder, recorder.compute("mul", centered, spread), weight, bias)
+
+
 def scaled(recorder, value, weight, bias):
     """A value times a weight, if there is one, plus a bias, if there is one."""
     value = value if weight is None else recorder.compute("mul", value, weight)
     return value if bias is None else recorder.compute("add", value, bias)
 
 
-LAYERS = [record_gelu, record_softmax, record_layer_norm, record_rms_norm, record_dropout]
-LAYERS = {one.__name__.removeprefix("record_"): one for one in LAYERS}
+LAYERS = [record_gelu, record_softmax, record_layer_norm, record_rms_norm, record_batch_norm]
+LAYERS = {one.__name__.removeprefix("record_"): one for one in [*LAYERS, record_dropout]}
 """What torch calls it -> the function that records it."""

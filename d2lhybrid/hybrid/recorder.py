@@ -122,7 +122,7 @@ KNOWN = {
     for name in (*OPERATIONS, *SYNONYMS, *REVERSED, *LAYERS)
     for spelling in (name, f"__{name}__")
     if spelling in vars(home)
-}
+} - {torch.batch_norm}  # its parameters have another order
 
 
 # Why something is refused -> what the error says: {line} is the user's line, {} what was asked.

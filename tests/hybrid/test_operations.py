@@ -4,6 +4,7 @@ import operator
 
 import pytest
 import torch
+from torch import nn
 
 from d2lhybrid import trace
 from d2lhybrid.hybrid.codegen import python_function
@@ -73,3 +74,22 @@ def test_two_operations_on_rows_are_never_fused():
     expected = torch.softmax(X, -1) + torch.softmax(torch.relu(X), -1)
     torch.testing.assert_close(CompiledGraph(graph)(X), expected)
     assert len(fuse(graph).kernels) == 3
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_batch_norm_uses_the_statistics_that_were_kept(affine):
+    norm, x = nn.BatchNorm1d(5, affine=affine), torch.randn(3, 5)
+    norm.running_mean.normal_()
+    norm.running_var.uniform_(0.5, 2)
+    if affine:
+        norm.weight.data.normal_()
+        norm.bias.data.normal_()
+    graph = trace(norm.eval(), x)
+    with torch.no_grad():
+        for compiled in (python_function(graph), CompiledGraph(graph)):
+            torch.testing.assert_close(compiled(x), norm(x))
+
+
+def test_batch_norm_of_other_than_rows_is_unsupported():
+    with pytest.raises(UnsupportedOperation):
+        trace(nn.BatchNorm1d(4).eval(), torch.ones(2, 4, 5))
