@@ -206,7 +206,8 @@ def plot_tree(programs: str | dict[str, str], marked: Collection[str] = ()) -> D
         tree.draw(picture, left + (room - tree.width) / 2)
         left += room + 2 * SPACE
     parts = [(title and f"{title}: ") + tree.described() for title, tree in trees.items()]
-    return picture.show(f"Syntax trees. {' '.join(parts)}")
+    orange = f" Marked in orange: {joined(sorted(marked))}." if marked else ""
+    return picture.show(f"Syntax trees. {' '.join(parts)}{orange}")
 
 
 def _tree_of(program):
