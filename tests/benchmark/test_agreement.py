@@ -1,5 +1,6 @@
 """Do two results agree? Cases of all kinds, and of the number formats' rounding."""
 
+import re
 from collections import namedtuple
 from dataclasses import dataclass
 from math import inf, nan
@@ -164,6 +165,14 @@ def test_tolerance_follows_from_the_dtypes_of_the_results():
     compare(coarse, time_limit=0)
     with pytest.raises(ResultsDiffer, match="is allowed for float32"):
         compare({"a": lambda: x, "b": lambda: x.bfloat16().float()}, time_limit=0)
+
+
+@pytest.mark.parametrize("apart", [0.5, 0.0999, 1e-3, 6e-5])
+def test_tolerance_that_the_message_names_lets_it_pass(apart):
+    one, other = torch.tensor([1.0, -2.0]), torch.tensor([1.0, -2.0 - apart])
+    named = float(re.search(r"tolerance=(\S+) would let it pass", mismatch(one, other))[1])
+    assert mismatch(one, other, named) == ""
+    assert mismatch(one, other, 0.9 * named)
 
 
 def test_result_that_cannot_be_sent_needs_no_check():
