@@ -94,7 +94,9 @@ def same(value, truth):
 
 
 def normalized(value):
-    """A value without what does not count: its kind of sequence, its capitals."""
+    """The value with arrays, tuples and ranges as lists, fractions as floats, and text in lower
+    case. Not recursive: `same` is.
+    """
     if not isinstance(value, type):  # a class has the methods of its tensors, too
         if hasattr(value, "__array__") and not hasattr(value, "tolist"):
             value = value.__array__()  # TensorFlow's have only this

@@ -317,7 +317,10 @@ class _Pickler(pickle.Pickler):
         self._reduce_array, self._by_name = reduce_array, [*PLAIN]
 
     def reducer_override(self, value):
-        """How to make again what is not exactly one of the plain types."""
+        """Pickle's hook: (function, arguments) for arrays and for subclasses of plain types.
+
+        TypeError for all else.
+        """
         if type(value) is complex or any(value is each for each in self._by_name):
             return NotImplemented  # pickle itself knows how
         if reduced := self._reduce_array(value):

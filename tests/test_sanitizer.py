@@ -50,7 +50,7 @@ MASKED = [
 
 
 @pytest.mark.parametrize(("text", "expected"), MASKED)
-def test_masks(text, expected):
+def test_sanitizer_masks_measured_output(text, expected):
     assert expected in sanitize(text)
     assert sanitize(sanitize(text)) == sanitize(text)
 
@@ -98,5 +98,5 @@ def test_masks_the_figure_and_keeps_the_words(text, _):
         "Speed-ups over eager at the sizes 1 and 16.",
     ],
 )
-def test_never_masks(text):
+def test_sanitizer_leaves_other_output_alone(text):
     assert sanitize(text) == text

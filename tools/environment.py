@@ -63,7 +63,7 @@ def digest(*parts):
 
 
 def is_done(record, made_from):
-    """Whether a file says that something was made from what has this digest."""
+    """Whether the file `record` holds exactly the digest `made_from`."""
     return record.is_file() and record.read_bytes() == made_from.encode()
 
 

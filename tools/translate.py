@@ -174,7 +174,9 @@ def document(name, language):
 
 
 def shown_for(english, known, language):
-    """What stands for an English text: its translation, or itself if that is stale or missing."""
+    """The translation if it is current, the English text if there is none, and that under a notice
+    if the translation is stale.
+    """
     made_from, other = known or ("", "")
     if made_from == digest(english):
         return other

@@ -129,7 +129,7 @@ _built = set()  # the kinds of all that was built in this process
 
 
 def kinds_so_far() -> tuple[set, tuple[int, int, int]]:
-    """For `build_state`, before building: the kinds of what was built or is there; compilations.
+    """What `build_state` needs, taken before building: types built or alive, and compilations.
 
     The types of all objects tell what was compiled before `compare` came: in notebook 06 that is
     what makes the process warm.

@@ -225,7 +225,7 @@ def passed_to(on_error: Callable[[CandidateError], None] | None) -> Iterator[Non
 
 
 class ProgramServer(workers.RequestServer):
-    """What can be requested there: what follows, and the methods of `Runner`."""
+    """The object in a program's process: it serves the requests of `ProgramRunner`."""
 
     runner = None
 
@@ -276,7 +276,7 @@ class ProgramServer(workers.RequestServer):
 
 
 def encoded(result):
-    """A result as bytes, or the text why it cannot be sent: nobody may ask for it."""
+    """The result as bytes; or, if it cannot be encoded, the error's message as a str."""
     try:
         return encode(result)
     except Exception as error:  # of the program's own types, too

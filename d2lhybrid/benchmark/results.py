@@ -54,7 +54,7 @@ class Speedup:
 
     @property
     def drawn(self) -> tuple[float, float, float, str]:
-        """As the functions that draw speed-ups take it."""
+        """(speed-up, low, high, verdict), as `plot_speedups` takes it."""
         return self.speedup, self.low, self.high, self.verdict
 
 

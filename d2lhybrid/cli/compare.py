@@ -243,7 +243,7 @@ def _range(found):
 
 
 def _pays(result):
-    """After how many calls the build cost is paid back."""
+    """The clause ", and building it pays after about N calls"; '' where that is not known."""
     low, calls, high = result.break_even_low, result.break_even, result.break_even_high
     if not calls:
         return ""

@@ -64,7 +64,7 @@ def _answer(runner):
 
 
 def answers(file, variants, weights, x, target, rate):
-    """In a framework's own process: a candidate that returns what `ask_frameworks` does, of it.
+    """A candidate for a framework's own process: its part of what `ask_frameworks` returns.
 
     `variants` has the label of each, and the names of the functions in the file that build it and
     its step of training, None if there is none.

@@ -47,7 +47,9 @@ def name_of(device):
 
 
 def compilations():
-    """What torch.compile has counted; its counters are private, and may be gone one day."""
+    """(compiled, found in Inductor's cache, not found there), counted so far by torch's private
+    counters; zeros if Dynamo is not loaded.
+    """
     dynamo = sys.modules.get("torch._dynamo.utils")
     if dynamo is None:  # not loaded, so it has compiled nothing
         return 0, 0, 0

@@ -26,7 +26,9 @@ from ..frameworks import FrameworkNotFound
 
 
 class Absent(type):
-    """A class in which every name is the class itself. No value is one, and a call is refused."""
+    """The metaclass where torch is missing: every attribute is the class itself, and to call it
+    raises FrameworkNotFound.
+    """
 
     __file__ = __file__  # a package has one, too
 

@@ -193,7 +193,10 @@ class HybridNet:
         return guarded
 
     def _recompile(self, *inputs):
-        """A call that the guard does not let pass."""
+        """Run a call that the guard rejected; compile first if that is needed.
+
+        RuntimeError where gradients would be lost.
+        """
         inputs = [validate_input(tensor) for tensor in inputs]
         guarded = self._compiled_for(inputs)
         if torch.is_grad_enabled() and (names := guarded.asks_for_gradients()):
@@ -289,7 +292,9 @@ TIMES = 16  # repetitions in one call: the call from Python is then a small part
 
 
 def until_written(function):
-    """The same function of an input, computed again only for another one or after a write."""
+    """The function with its last result kept: computed again for another input, or after a write to
+    it.
+    """
     remembered = lru_cache(1)(lambda x, version: function(validate_input(x)))
     # PyTorch counts the writes to a tensor, but for one that was made in inference mode
     return lambda x: remembered(x, None if x.is_inference() else x._version)

@@ -129,7 +129,7 @@ def by_rows(function, operands):
 
 
 # An elementwise operation of one tensor needs only the first three fields. A C function that math.h
-# does not have, such as relu, is in codegen/prelude.c.
+# does not have, such as relu, is in prelude.c.
 OPERATIONS = {
     "add": infix(operator.add, "+"),
     "sub": infix(operator.sub, "-"),

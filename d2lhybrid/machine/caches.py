@@ -116,7 +116,7 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1])), {LIMIT}) as link:
 
 
 def _through_tcp():
-    """One byte to another process on this machine, and back."""
+    """Seconds for one byte to another process and back, over TCP on this machine."""
     with socket.create_server(("127.0.0.1", 0)) as server:  # 0: any port that is free
         server.settimeout(LIMIT)
         port = str(server.getsockname()[1])

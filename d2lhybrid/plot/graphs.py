@@ -39,7 +39,7 @@ def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Drawing:
 
 
 def _described(flow):
-    """Who feeds whom, node by node."""
+    """For the alternative text: each node with the names of its inputs."""
     names, parts = {n: data["name"] or data["label"] for n, data in flow.nodes(data=True)}, []
     for node, data in flow.nodes(data=True):
         whole = f"{data['label']} ({data['name']})" if data["name"] else data["label"]
@@ -211,7 +211,7 @@ def plot_tree(programs: str | dict[str, str], marked: Collection[str] = ()) -> D
 
 
 def _tree_of(program):
-    """The node to begin with: a single statement stands for itself."""
+    """The root of the syntax tree: the statement if there is only one, else the module."""
     tree = ast.parse(textwrap.dedent(program))
     return tree.body[0] if len(tree.body) == 1 else tree
 

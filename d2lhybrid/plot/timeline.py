@@ -69,7 +69,7 @@ def plot_timeline(
 
 
 def _places(panels, lanes):
-    """(title, lane) -> the middle of its row, and title -> the middle of that line."""
+    """Two dicts of y positions: of rows by (title, lane), and of headings by title."""
     places, titles, y = {}, {}, 0.0
     for title, own in panels.items():
         titles[title] = y + 0.25 * ROW * bool(places)

@@ -142,7 +142,7 @@ def sleep_until(moment: float) -> None:
 
 
 def listen(token: bytes) -> Listener:
-    """Where the other ranks call; the system chooses the port. Who lacks the token is refused."""
+    """A Listener on 127.0.0.1, on a free port; a caller without the token is refused."""
     return Listener((HOST, 0), backlog=128, authkey=token)
 
 

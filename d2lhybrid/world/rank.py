@@ -20,7 +20,7 @@ GLOO_TIMEOUT = 30.0  # seconds to try whether torch.distributed works
 
 
 class Rank(RequestServer):
-    """What a world can ask its processes for."""
+    """The object in the process of a rank, whose methods `World` calls."""
 
     out_of_band = ("stack", "release")
 
@@ -75,7 +75,7 @@ class Rank(RequestServer):
         return lines[-1] if lines else "in no line of a function that was sent"
 
     def release(self):
-        """All others have come to the barrier."""
+        """Let `barrier()` return here: all ranks have called it."""
         self._released.set()
 
     # ----------------------------------------------------------------------------------------

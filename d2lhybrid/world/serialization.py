@@ -40,7 +40,7 @@ def content_bytes(value: Any) -> int:
 
 
 def reduce_tensor(value: Any) -> tuple | None:
-    """How a tensor is made again from its bytes; None for all else.
+    """(function, arguments) with which pickle makes a tensor again; None for all else.
 
     Not torch's own reducers: they write a file for each tensor, or share memory. Tensors that have
     not just numbers, such as sparse ones, raise torch's errors.

@@ -36,7 +36,7 @@ NOT_IN_C = [
 
 
 @pytest.mark.parametrize(("function", "examples"), NOT_IN_C)
-def test_what_c_does_not_have(function, examples):
+def test_c_source_rejects_other_dtypes_constants_and_huge_numbers(function, examples):
     with pytest.raises(UnsupportedOperation):
         c_source(trace(function, *examples))
 

@@ -19,7 +19,7 @@ NAN, INF = float("nan"), float("inf")
 X, Y = torch.tensor([[0.5, -1.0, 2.0, 3.0]] * 3), torch.full((3, 4), 0.25)
 
 
-def test_fancy_func_is_a_string_program():
+def test_generated_python_of_fancy_func_is_exact_and_runs():
     graph = trace(fancy_func, 1, 2, 3, 4)
     text = python_source(graph)
     assert text == (
@@ -76,7 +76,7 @@ ALONE = [  # function of x and y, what is stored last
 ]
 
 
-def test_parentheses():
+def test_generated_python_has_only_the_parentheses_it_needs():
     for function, text in ALONE:
         graph = fuse(trace(function, X, Y))
         line = ast.parse(python_source(graph)).body[0].body[0]
@@ -107,7 +107,7 @@ NAMED = [
 
 @pytest.mark.parametrize(("function", "values"), NAMED)
 @pytest.mark.parametrize("change", [lambda graph: graph, optimize])
-def test_names_that_stand_in_the_way(function, values, change):
+def test_generated_python_survives_names_like_inf_exp_and_relu(function, values, change):
     graph = change(trace(function, *values))
     with torch.no_grad():
         assert bits([python_function(graph)(*values)]) == bits([function(*values)])

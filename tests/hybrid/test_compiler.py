@@ -33,7 +33,7 @@ def test_random_programs_agree_with_torch():
 # Values -------------------------------------------------------------------------------------
 
 
-def test_the_courses_network():
+def test_get_net_compiles_once_for_every_batch_size():
     net = get_net()
     fast = hybridize(net, torch.randn(1, 512))
     for batch in (1, 0, 2, 33):
@@ -114,7 +114,7 @@ def leaky(x: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("function", ASKED_IN_VAIN)
-def test_what_would_be_decided_otherwise_is_refused(x, function):
+def test_branching_on_type_shape_or_repr_of_a_symbol_is_refused(x, function):
     with pytest.raises((RecordingError, UnsupportedOperation)):
         hybridize(function, x)
 
@@ -226,7 +226,7 @@ def test_transformations_of_torch_are_not_fooled(net, x):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory")
-def test_without_memory_for_the_batch(x):
+def test_out_of_memory_raises_and_later_calls_work(x):
     resource = pytest.importorskip("resource")
     function = Keeping(
         lambda x, wide, back: F.linear(F.linear(x, wide), back),

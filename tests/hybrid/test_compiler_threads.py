@@ -8,7 +8,7 @@ from hybrid_helpers import in_threads
 from d2lhybrid import hybridize
 
 
-def test_many_threads_at_once(net):
+def test_eight_threads_get_right_results_from_one_compilation(net):
     fast = hybridize(net, torch.ones(1, 4))
     wrong, barrier = [], threading.Barrier(8)
 

@@ -88,7 +88,7 @@ class Interrupts(TorchFunctionMode):
         raise KeyboardInterrupt
 
 
-def test_an_interruption_is_no_answer(net, x):
+def test_guard_propagates_keyboard_interrupt(net, x):
     fast = hybridize(net, x)
     for call in (lambda: fast(x), fast.holds):
         with pytest.raises(KeyboardInterrupt), Interrupts():

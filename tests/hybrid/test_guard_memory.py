@@ -82,7 +82,7 @@ def test_a_weight_that_a_call_is_reading_is_kept(collect):
     assert not expired
 
 
-def test_the_memory_of_a_call_kept_for_later(net, x, collect):
+def test_saved_call_keeps_the_memory_of_old_weights_alive(net, x, collect):
     fast = hybridize(net, x)
     call = fast.__call__
     old = StorageWeakRef(net[0].weight.untyped_storage())

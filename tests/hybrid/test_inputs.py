@@ -49,7 +49,7 @@ BAD_INPUTS = [  # arguments, the error
 
 
 @pytest.mark.parametrize(("arguments", "error"), BAD_INPUTS)
-def test_bad_inputs_and_examples(net, arguments, error):
+def test_wrong_type_shape_count_or_gradient_raises(net, arguments, error):
     fast = hybridize(net, X)
     with pytest.raises(error):
         fast(*arguments)
@@ -72,7 +72,7 @@ def test_inputs_that_require_gradients_where_none_are_taken(net, mode):
 
 
 @pytest.mark.parametrize("shapes", [[(2, 4), (3, 4)], [(0, 4), (1, 4)], [(2, 4), (2, 5)]])
-def test_two_inputs_that_do_not_fit(shapes):
+def test_inputs_of_different_batch_or_width_raise(shapes):
     fast = hybridize(lambda x, y: x + y, X, X)
     with pytest.raises(ValueError, match=r"batches of|does not go with"):
         fast(*map(torch.ones, shapes))
@@ -94,7 +94,7 @@ CANNOT_BE_READ += [torch.frombuffer(bytearray(20), dtype=torch.float32, offset=1
 
 
 @pytest.mark.parametrize("weight", [*CANNOT_BE_READ, torch.ones(4).double(), torch.ones(4).half()])
-def test_bad_parameters(weight):
+def test_parameters_that_c_cannot_read_are_refused(weight):
     with pytest.raises((TypeError, RuntimeError, UnsupportedOperation)):
         hybridize(Keeping(lambda x, w: F.linear(x, w) if w.dim() == 2 else x + w, w=weight), X)
 

@@ -38,7 +38,7 @@ def test_a_tensor_that_could_be_replaced_unnoticed_is_refused(x, function):
         hybridize(function, x)
 
 
-def test_a_profiler_goes_on(net, x):
+def test_hybridize_restores_the_users_profiler(net, x):
     calls = []
     sys.setprofile(lambda frame, event, argument: calls.append(frame.f_code.co_name))
     try:

@@ -82,7 +82,7 @@ def test_passes_keep_the_meaning_in_any_order_and_are_idempotent():
                 graph, before = changed, after
 
 
-def test_what_is_left():
+def test_first_three_passes_leave_nothing_unused_foldable_or_duplicate():
     for graph, _ in random_graphs():
         done = drop_unused(share_common(fold_constants(graph)))
         assert all(done.readers[node] for node in done.nodes), graph
@@ -119,7 +119,7 @@ FOLDS = [  # function, what a is bound to, the equations that are left
 ]
 
 
-def test_folding():
+def test_fold_constants_on_examples():
     for function, a, left in FOLDS:
         assert equations(drop_unused(fold_constants(one(function, a=a)))) == left
 
@@ -163,7 +163,7 @@ SHARED = [  # function of a and b, how many operations are left
 ]
 
 
-def test_sharing():
+def test_share_common_on_examples():
     for function, left in SHARED:
         graph = share_common(one(function))
         assert len([node for node in graph.nodes if node.is_operation]) == left
@@ -247,7 +247,7 @@ FUSED = [  # function of x and y, the equations that store something
 ]
 
 
-def test_fusing():
+def test_fuse_on_examples():
     for function, expected in FUSED:
         lines = [line.split(": float32[n, 4]") for line in equations(fuse(trace(function, X, X)))]
         assert ["".join(line) for line in lines if len(line) == 2] == expected

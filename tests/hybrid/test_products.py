@@ -188,7 +188,7 @@ def assert_right(program, sizes, *arguments):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_remainder(built, way):
+def test_matrix_products_are_exact_for_every_size(built, way):
     """Exact results for whole numbers, NaN and infinity; only x and w are read, only y written."""
     assert_right(built(way), SIZES)
 

@@ -50,7 +50,7 @@ def test_fancy_func_in_full():
         graph(1, 2, 3)
 
 
-def test_numbers_may_be_changed_by_their_name():
+def test_augmented_assignment_of_numbers_is_recorded():
     function = write(
         "def program(a, b):\n    a += b\n    a *= a\n    a -= 1\n    a /= 4\n    return a\n"
     )

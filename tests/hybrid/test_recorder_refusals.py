@@ -64,7 +64,7 @@ def test_refused_and_nothing_changed(statement, kind):
     assert all(torch.equal(tensors[name], before[name]) for name in before)
 
 
-def test_a_number_is_asked():
+def test_testing_or_converting_a_number_symbol_raises():
     for statement in ("if x: pass", "x < 1", "{1: 2}.get(x)", "int(x)", "isinstance(x, float)"):
         with pytest.raises(RecordingError):
             trace(program(statement), 1.0, 2)

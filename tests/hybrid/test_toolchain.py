@@ -36,7 +36,7 @@ def script(path, text):
     return str(path)
 
 
-def test_without_a_compiler(unseen, monkeypatch, tmp_path, x):
+def test_hybridize_without_a_c_compiler_raises_with_advice(unseen, monkeypatch, tmp_path, x):
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CompilerNotFound, match=r"Install the package gcc .*apt install gcc"):

@@ -59,7 +59,7 @@ CASES = [  # step, program, what it becomes
 ]
 
 
-def test_each_step():
+def test_rewriting_steps_keep_what_a_program_prints():
     for step, before, after in CASES:
         if after is not None:
             assert step(before) == after, before
@@ -105,7 +105,7 @@ REFUSED = [  # program, the line and the reason in the error
 ]
 
 
-def test_refuses():
+def test_straight_line_refuses_other_programs():
     for text, reason in REFUSED:
         with pytest.raises(ValueError, match=reason):
             straight_line(text)

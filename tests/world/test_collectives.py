@@ -80,7 +80,7 @@ TABLE = [
 ]
 
 
-def test_they_send_what_the_table_says():
+def test_message_counts_match_the_table_in_the_docs():
     for function, messages, busiest in TABLE:
         for n in (2, 4, 8, *(3, 5, 6) * (function is tree)):
             x = torch.ones(64)

@@ -63,7 +63,7 @@ def pair(mesh):
 # Sending and receiving ------------------------------------------------------------------------
 
 
-def test_all_to_all(world):
+def test_each_rank_receives_from_every_other_rank(world):
     def all_to_all(comm):
         others = [peer for peer in range(comm.size) if peer != comm.rank]
         for peer in others:

@@ -199,7 +199,7 @@ def test_function_comes_with_all_that_it_uses(what):
     assert other is not function
 
 
-def test_nothing_else_comes():
+def test_sent_function_carries_only_the_globals_it_uses():
     assert [name for name in sent(calls_another).__globals__ if "__" not in name] == ["plain"]
 
 
