@@ -12,6 +12,7 @@ import textwrap
 import tomllib
 from importlib.util import find_spec
 
+import matplotlib.font_manager  # noqa: F401 (lists the fonts, or a notebook would say it does)
 import nbval.kernel
 import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
