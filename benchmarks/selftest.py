@@ -20,7 +20,7 @@ from timeit import timeit
 
 from d2lhybrid.benchmark.candidates import isolated
 from d2lhybrid.benchmark.comparison import compare
-from d2lhybrid.benchmark.statistics import EQUAL, SLOWER, UNCLEAR
+from d2lhybrid.benchmark.verdict import EQUIVALENT, INCONCLUSIVE, SLOWER
 from d2lhybrid.tables import Column, text_table
 
 TITLES = "runs right open wrong above_1 speed-up timeit off_by at_most longest"
@@ -36,7 +36,7 @@ while True: pass
 BLOCKS = (1030, 1050, 1100, 1500)
 TIME_LIMIT = 0.5  # seconds, for what is asked within this process
 PROCESSES = 9
-PROGRAMS = {1000: EQUAL, 1030: SLOWER, 1100: SLOWER}  # blocks of the second -> the truth
+PROGRAMS = {1000: EQUIVALENT, 1030: SLOWER, 1100: SLOWER}  # blocks of the second -> the truth
 # SHA-256 takes its input block by block, and each needs the one before: so many blocks, so much
 # time. A loop in Python would not do, as its speed differs between equal processes: on an AMD EPYC
 # we have seen 4.5, 5.0, 5.9 and 6.7 ns a step.
@@ -69,8 +69,8 @@ def self_test(runs: int, report: Callable[[str], None] | None = None) -> str:
             report(text_table(COLUMNS, rows).splitlines()[-1])
 
     question = same_network()
-    ask("a network and itself", "quiet", EQUAL, question, 2 * runs)
-    ask("a network and itself", "busy", EQUAL, question, runs)
+    ask("a network and itself", "quiet", EQUIVALENT, question, 2 * runs)
+    ask("a network and itself", "busy", EQUIVALENT, question, runs)
     for load in ("quiet", "busy"):
         for blocks in BLOCKS:
             ask(f"1000 blocks and {blocks}", load, SLOWER, partial(two_digests, blocks), runs)
@@ -132,7 +132,7 @@ def summary(label, load, truth, answers):
     """One row of the table."""
     said = [a["verdict"] for a in answers]
     speedups = [a["speedup"] for a in answers]
-    right, left_open = said.count(truth), said.count(UNCLEAR)
+    right, left_open = said.count(truth), said.count(INCONCLUSIVE)
     row = [label, load, f"{len(said)}", f"{right}", f"{left_open}"]
     row += [f"{len(said) - right - left_open}"]
     row += [f"{sum(s > 1 for s in speedups)}", f"{median(speedups):.4f}"]

@@ -20,7 +20,7 @@ from unittest.mock import patch
 from d2lhybrid.benchmark import timing
 from d2lhybrid.benchmark.comparison import MIN_EFFECT, compare
 from d2lhybrid.benchmark.results import Result
-from d2lhybrid.benchmark.statistics import EQUAL, FASTER, UNCLEAR
+from d2lhybrid.benchmark.verdict import EQUIVALENT, FASTER, INCONCLUSIVE
 from d2lhybrid.tables import Column, text_table
 
 CALL = 100e-6  # seconds that a call of the baseline takes without noise
@@ -192,12 +192,12 @@ def outcome(task: tuple[str, float, int]) -> tuple[bool, bool, bool]:
     """
     kind, effect, number = task
     results = measured(KINDS[kind], effect, Random(f"{kind}, {effect}, {number}"))
-    true = {FASTER} if effect > MIN_EFFECT else {EQUAL}
+    true = {FASTER} if effect > MIN_EFFECT else {EQUIVALENT}
     if effect == MIN_EFFECT:
-        true = {FASTER, EQUAL, UNCLEAR}
+        true = {FASTER, EQUIVALENT, INCONCLUSIVE}
     covers = all(result.low <= 1 + effect <= result.high for result in results)
     right = all(result.verdict in true for result in results)
-    wrong = any(result.verdict not in {*true, UNCLEAR} for result in results)
+    wrong = any(result.verdict not in {*true, INCONCLUSIVE} for result in results)
     return covers, right, wrong
 
 

@@ -7,7 +7,7 @@ in results.py, answers.
 
 From times to a verdict, in this order: `Trial.measure` adds rounds (timing.py),
 `statistics.log_speedups` makes a ratio of each round, `statistics.interval` encloses their median,
-`statistics.judge` gives the verdict, and `results.Comparison` shows it. Notebook 06 builds a small
+`verdict.judge` gives the verdict, and `results.Comparison` shows it. Notebook 06 builds a small
 version. What was decided, and why:
 
 1. *Blocks.* A call is timed in a block of about 0.3 ms: 1000 times what the clock needs, far below

@@ -20,17 +20,9 @@ from typing import Any
 
 from ..tables import Column, Table, seconds, text_table
 from .metadata import TIME_LIMIT, format_metadata
-from .statistics import (
-    ALPHA,
-    FASTER,
-    SLOWER,
-    UNCLEAR,
-    effective_sample_size,
-    interval,
-    judge,
-    log_speedups,
-)
+from .statistics import ALPHA, effective_sample_size, interval, log_speedups
 from .timing import Measurement
+from .verdict import FASTER, INCONCLUSIVE, SLOWER, judge
 
 LABEL, INTERVAL = Column(""), Column("95% CI", 16)
 RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
@@ -313,7 +305,7 @@ class Comparison(Answers):
         processes = f"{len(self.processes)} processes, " if len(self.processes) > 1 else ""
         line = f"noise floor {floor}, {processes}{self.rounds} rounds in {self.duration:.2f} s"
         others = [r for r in self.values() if r.label != self.baseline]
-        unsure = [r.label for r in others if r.verdict == UNCLEAR]
+        unsure = [r.label for r in others if r.verdict == INCONCLUSIVE]
         if not self.complete:
             line += ", interrupted"
         elif unsure:

@@ -1,8 +1,7 @@
-"""From the times of rounds to a verdict: log speed-ups, the interval of their median, the words.
+"""From the times of rounds to an interval: log speed-ups, and the interval of their median.
 
     pairs = 3 * [(30, 20), (31, 20), (29, 20), (30, 21), (30, 19), (32, 20), (30, 20), (28, 20)]
     low, middle, high = interval([log(a / b) for a, b in pairs])  # 0.372, 0.405, 0.438
-    judge(low, high, min_effect=0.01, noise_floor=0.002)  # 'faster'
 
 If two candidates are equally fast, and the order in each round is random, then which of them is
 faster in a round is the toss of a coin, however busy the machine is. From that alone follows the
@@ -15,13 +14,14 @@ memory was moved or a governor wakes up, neighboring rounds resemble each other,
 of them may say as little as ten. `effective_sample_size` finds out how many independent rounds
 they are worth, and the interval is as wide as if there were only so many.
 
-`results.Comparison` gives the values of `log_speedups` to `interval`, and its ends to `judge`.
+`results.Comparison` gives the values of `log_speedups` to `interval`, and its ends to
+`verdict.judge`.
 """
 
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count
-from math import inf, log, log1p, sqrt
+from math import inf, log, sqrt
 from statistics import fmean, median
 
 from .timing import Measurement
@@ -31,9 +31,6 @@ ALPHA = 0.04
 FEW = 16  # independent values; if there are fewer, `interval` takes the range
 NOTICED = 3  # standard deviations: a smaller excess is put down to chance
 TINY = 1e-6  # values that differ by less are the same, whatever the last digits do
-
-FASTER, SLOWER, EQUAL = "faster", "slower", "equivalent"
-UNCLEAR = "inconclusive"
 
 Interval = tuple[float, float, float]  # low, median, high
 
@@ -127,20 +124,3 @@ def _excess(values):
 def least_processes(others: int, alpha: float = ALPHA) -> int:
     """The fewest processes that give an interval for so many candidates beside the baseline."""
     return next(n for n in count(1) if rank(n, alpha / others))
-
-
-def judge(low: float, high: float, min_effect: float, noise_floor: float) -> str:
-    """A verdict from the interval of a log speed-up, and two shares: 0.01 is 1%.
-
-    A candidate is faster, or slower, if its whole interval lies beyond the noise floor, and the
-    smallest effect worth a word on top of it. If the interval lies within the smallest effect, the
-    two are equivalent: the answer of an equivalence test, as that two things were not seen to
-    differ does not show that they are equal. Otherwise this run cannot tell.
-    """
-    smallest = log1p(min_effect)
-    margin = smallest + log1p(noise_floor)
-    if low > margin:
-        return FASTER
-    if high < -margin:
-        return SLOWER
-    return EQUAL if -smallest <= low and high <= smallest else UNCLEAR

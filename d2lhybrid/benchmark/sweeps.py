@@ -15,8 +15,8 @@ from .candidates import Build
 from .comparison import compare, progress_line, show_after
 from .processes import Program, ProgramRunner
 from .results import Answers, Comparison, pictures, ratio
-from .statistics import FASTER, SLOWER
 from .timing import InnerLoops
+from .verdict import FASTER, SLOWER
 
 
 @dataclass(frozen=True)

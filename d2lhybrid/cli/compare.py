@@ -37,9 +37,9 @@ from ..benchmark.candidates import isolated
 from ..benchmark.comparison import compare
 from ..benchmark.metadata import available_cores, load_average
 from ..benchmark.results import Comparison
-from ..benchmark.statistics import FASTER, UNCLEAR
 from ..benchmark.sweeps import Sweep, sweep
 from ..benchmark.timing import CandidateError
+from ..benchmark.verdict import FASTER, INCONCLUSIVE
 from ..frameworks import AT_ONCE, SOON, WAITING
 from ..tables import Column, seconds, text_table
 
@@ -230,7 +230,7 @@ def advice(comparison: Comparison) -> str:
         rivals = [label for label in others if label != best and others[label].high >= found.low]
         return text + (f"; {' or '.join(rivals)} may be as good." if rivals else ".")
     largest = 1 + comparison.min_effect  # a speed-up below that is never called one
-    unclear = {k: r for k, r in others.items() if r.verdict == UNCLEAR and r.high > largest}
+    unclear = {k: r for k, r in others.items() if r.verdict == INCONCLUSIVE and r.high > largest}
     if not unclear:
         return f"Stay with {base}{for_calls}: nothing else is faster."
     names = " or ".join(label + _range(found) for label, found in unclear.items())

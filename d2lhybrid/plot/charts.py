@@ -15,12 +15,12 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from ..benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
+from ..benchmark.verdict import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from ..tables import seconds, unit_for
 from .axes import annotate, beside, label_rows, legend, log_scale, new_axes, new_panels, with_alt
 from .style import BLACK, BLUE, GRAY, GREEN, ORANGE, PALE_BLUE, RED, SKY, colors_of, styles
 
-COLOR_OF = {FASTER: BLUE, SLOWER: RED, EQUAL: GREEN, UNCLEAR: GRAY}
+COLOR_OF = {FASTER: BLUE, SLOWER: RED, EQUIVALENT: GREEN, INCONCLUSIVE: GRAY}
 DOT_OF = {"eager": dict(color=BLACK, markerfacecolor="white", markeredgewidth=2)}
 DOT_OF |= {verdict: dict(color=color) for verdict, color in ({"": BLACK} | COLOR_OF).items()}
 CELL_OF = {"right": PALE_BLUE, "silently wrong": RED, "error": "white"}  # its color

@@ -13,15 +13,15 @@ from benchmark_helpers import Clock, built, example, fails, restless
 
 from d2lhybrid import CandidateError, Comparison, build, compare
 from d2lhybrid.benchmark.metadata import describe_machine
-from d2lhybrid.benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
 from d2lhybrid.benchmark.timing import Measurement
+from d2lhybrid.benchmark.verdict import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from d2lhybrid.tables import seconds
 
 SPEEDS = [
     (20e-6, FASTER, 1.5),
-    (29.9e-6, EQUAL, 30 / 29.9),
-    (30e-6, EQUAL, 1.0),
-    (30.2e-6, EQUAL, 30 / 30.2),
+    (29.9e-6, EQUIVALENT, 30 / 29.9),
+    (30e-6, EQUIVALENT, 1.0),
+    (30.2e-6, EQUIVALENT, 30 / 30.2),
     (3.0, SLOWER, 1e-5),
 ]
 
@@ -36,7 +36,7 @@ def test_verdict_and_speedup(clock, other, verdict, speedup, spread):
     assert r.low <= r.speedup <= r.high
     assert r.speedup == pytest.approx(speedup, rel=0.02 if other > 1 else 0.005)
     assert r.median == pytest.approx(other, rel=0.02)
-    assert result["a"].verdict == EQUAL
+    assert result["a"].verdict == EQUIVALENT
     assert result["a"].speedup == 1
 
 
@@ -44,7 +44,7 @@ def test_baseline_is_the_one_that_is_named(clock):
     candidates = {"a": clock.work(20e-6), "b": clock.work(30e-6), "c": clock.work(60e-6)}
     result = compare(candidates, clock=clock, baseline="b")
     assert [*result] == ["a", "b", "c"]
-    assert [r.verdict for r in result.values()] == [FASTER, EQUAL, SLOWER]
+    assert [r.verdict for r in result.values()] == [FASTER, EQUIVALENT, SLOWER]
 
 
 def test_drift_of_the_machine_cancels(clock):
@@ -57,7 +57,7 @@ def test_drift_of_the_machine_cancels(clock):
 
 def test_noise_floor_is_the_difference_of_the_baselines_blocks():
     machine = describe_machine()
-    for control, verdict in [(1.0, FASTER), (1.05, UNCLEAR), (0.95, UNCLEAR)]:
+    for control, verdict in [(1.0, FASTER), (1.05, INCONCLUSIVE), (0.95, INCONCLUSIVE)]:
         a = Measurement((1.0,) * 200, (control,) * 200, 1, ())
         b = Measurement((0.97 * control**0.5,) * 200, (0.97 * control**0.5,) * 200, 1, ())
         result = Comparison("a", ({"a": a, "b": b},), 0.01, 1.0, True, machine)
@@ -167,8 +167,8 @@ def test_error_of_a_candidate_is_kept_as_cause(clock):
 
 def test_check_and_tolerance(clock):
     candidates = {"a": clock.work(1e-3, 1.0), "b": clock.work(1e-3, 1.2)}
-    assert compare(candidates, clock=clock, check=False)["b"].verdict == EQUAL
-    assert compare(candidates, clock=clock, tolerance=0.5)["b"].verdict == EQUAL
+    assert compare(candidates, clock=clock, check=False)["b"].verdict == EQUIVALENT
+    assert compare(candidates, clock=clock, tolerance=0.5)["b"].verdict == EQUIVALENT
     with pytest.raises(ValueError, match=r"0\.12 is allowed"):
         compare(candidates, clock=clock, tolerance=0.1)
 

@@ -8,8 +8,8 @@ import pytest
 from benchmark_helpers import several_processes, steady
 
 from d2lhybrid import Comparison
-from d2lhybrid.benchmark.statistics import FASTER, SLOWER, UNCLEAR
 from d2lhybrid.benchmark.timing import Measurement
+from d2lhybrid.benchmark.verdict import FASTER, INCONCLUSIVE, SLOWER
 
 SPEEDUPS = [1.25, 1.0, 4.0, 2.0, 1.6, 5.0, 8.0, 2.5, 10.0]  # sorted: 1 1.25 1.6 2 2.5 4 5 8 10
 
@@ -40,7 +40,7 @@ def test_interval_of_several_processes(speedups, others, low, speedup, high):
 def test_one_outlier_changes_no_verdict():
     assert with_speedups([1.2] * 8 + [0.5])["b"].verdict == FASTER
     assert with_speedups([0.8] * 8 + [2.0])["b"].verdict == SLOWER
-    assert with_speedups([1.2] * 7 + [0.5] * 2)["b"].verdict == UNCLEAR
+    assert with_speedups([1.2] * 7 + [0.5] * 2)["b"].verdict == INCONCLUSIVE
 
 
 def with_log_speedups(logs):
@@ -95,10 +95,12 @@ def test_only_what_is_faster_breaks_even():
 
 
 @pytest.mark.parametrize(
-    ("calls", "speedup", "verdict"), [(1, 2 / 11, SLOWER), (10, 1, UNCLEAR), (90, 1.8, FASTER)]
+    ("calls", "speedup", "verdict"), [(1, 2 / 11, SLOWER), (10, 1, INCONCLUSIVE), (90, 1.8, FASTER)]
 )
 def test_total_is_judged_with_the_building(calls, speedup, verdict):
-    costs = [10.0] * 9 if verdict != UNCLEAR else [8.0, 9.0, 10.0, 10.0, 10.0, 10.0, 11.0, 12.0]
+    costs = (
+        [10.0] * 9 if verdict != INCONCLUSIVE else [8.0, 9.0, 10.0, 10.0, 10.0, 10.0, 11.0, 12.0]
+    )
     result = with_build_costs(costs, calls=calls)
     total = result["b"].total
     assert result["b"].verdict == FASTER

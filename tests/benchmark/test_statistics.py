@@ -4,18 +4,8 @@ import random
 from math import comb, inf, log
 from statistics import median
 
-from d2lhybrid.benchmark.statistics import (
-    ALPHA,
-    EQUAL,
-    FASTER,
-    FEW,
-    SLOWER,
-    UNCLEAR,
-    effective_sample_size,
-    interval,
-    judge,
-    rank,
-)
+from d2lhybrid.benchmark.statistics import ALPHA, FEW, effective_sample_size, interval, rank
+from d2lhybrid.benchmark.verdict import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER, judge
 
 # From tables of the sign test: n, r for a 95% CI of the median.
 PUBLISHED_RANKS = [(5, 0), (6, 1), (8, 1), (9, 2), (10, 2), (12, 3), (20, 6), (50, 18), (100, 40)]
@@ -94,15 +84,15 @@ def test_differences_in_the_last_digits_are_ignored():
 JUDGEMENTS = [
     (1.02, 1.04, 0.01, 0.0, FASTER),
     (0.95, 0.98, 0.01, 0.0, SLOWER),
-    (0.999, 1.001, 0.01, 0.0, EQUAL),
-    (1.005, 1.02, 0.01, 0.0, UNCLEAR),  # reaches into the smallest effect
-    (1.001, 1.008, 0.01, 0.0, EQUAL),  # surely different, and not worth a word
-    (0.999, 1.001, 0.01, 0.5, EQUAL),  # the control was off, and the interval is narrow
-    (1.02, 1.04, 0.01, 0.02, UNCLEAR),  # the control itself was off by 2 %
+    (0.999, 1.001, 0.01, 0.0, EQUIVALENT),
+    (1.005, 1.02, 0.01, 0.0, INCONCLUSIVE),  # reaches into the smallest effect
+    (1.001, 1.008, 0.01, 0.0, EQUIVALENT),  # surely different, and not worth a word
+    (0.999, 1.001, 0.01, 0.5, EQUIVALENT),  # the control was off, and the interval is narrow
+    (1.02, 1.04, 0.01, 0.02, INCONCLUSIVE),  # the control itself was off by 2 %
     (1.04, 1.05, 0.01, 0.02, FASTER),
-    (1.02, 1.04, 0.05, 0.0, EQUAL),
-    (0.9, 1.1, 0.01, 0.0, UNCLEAR),
-    (1.0, 1.0, 0.0, 0.0, EQUAL),  # no difference at all
+    (1.02, 1.04, 0.05, 0.0, EQUIVALENT),
+    (0.9, 1.1, 0.01, 0.0, INCONCLUSIVE),
+    (1.0, 1.0, 0.0, 0.0, EQUIVALENT),  # no difference at all
     (1.001, 1.002, 0.0, 0.0, FASTER),
 ]
 

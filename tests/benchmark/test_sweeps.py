@@ -6,8 +6,8 @@ import pytest
 from benchmark_helpers import crossing_sweep, example, fails
 
 from d2lhybrid import Comparison, sweep
-from d2lhybrid.benchmark.statistics import FASTER, SLOWER
 from d2lhybrid.benchmark.sweeps import Crossing, Sweep
+from d2lhybrid.benchmark.verdict import FASTER, SLOWER
 
 
 def test_sweep_finds_the_crossing(clock):

@@ -15,7 +15,7 @@ from benchmark_helpers import restless
 from d2lhybrid import build, compare, frameworks, python_calls
 from d2lhybrid.benchmark import comparison, metadata, timing
 from d2lhybrid.benchmark.candidates import inner_loops
-from d2lhybrid.benchmark.statistics import EQUAL, FASTER, UNCLEAR
+from d2lhybrid.benchmark.verdict import EQUIVALENT, FASTER, INCONCLUSIVE
 
 
 def test_whole_time_limit_is_used_for_clear_answers_too(clock):
@@ -25,7 +25,7 @@ def test_whole_time_limit_is_used_for_clear_answers_too(clock):
     clock.slow = restless(0.3)
     candidates = {"a": clock.work(30e-6), "b": clock.work(30e-6 / 1.013)}
     result = compare(candidates, clock=clock, time_limit=0.4)
-    assert result["b"].verdict == UNCLEAR
+    assert result["b"].verdict == INCONCLUSIVE
     assert 0.4 <= result.duration < 0.41
     assert "undecided: b" in str(result)
     longer = compare(candidates, clock=clock, time_limit=4)
@@ -106,7 +106,7 @@ def test_warm_caches_are_no_advantage(clock):
 
     result = compare({"a": cached("a"), "b": cached("b")}, clock=clock)
     assert result["b"].speedup == pytest.approx(1)
-    assert result["b"].verdict == EQUAL
+    assert result["b"].verdict == EQUIVALENT
 
 
 def test_garbage_collector_is_off_meanwhile(clock):
@@ -154,7 +154,7 @@ def test_repeated_calls_share_the_time(clock):
     for loop in (many, build(lambda: many)):
         result = compare({"one": clock.work(1e-3), "loop": loop}, clock=clock)
         assert result["loop"].median == pytest.approx(1e-3)
-        assert result["loop"].verdict == EQUAL
+        assert result["loop"].verdict == EQUIVALENT
 
 
 def test_build_cost_of_repeated_calls_is_in_seconds(clock):

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import selftest
 from benchmarks.__main__ import main
-from d2lhybrid.benchmark.statistics import FASTER, SLOWER, UNCLEAR
+from d2lhybrid.benchmark.verdict import FASTER, INCONCLUSIVE, SLOWER
 
 
 def test_summary_counts_right():
@@ -18,7 +18,7 @@ def test_summary_counts_right():
         {"verdict": SLOWER, "speedup": 0.96, "took": 0.1, "timeit": 0.96 / 1.01},
         {"verdict": SLOWER, "speedup": 0.97, "took": 0.3, "timeit": 0.97},
         {"verdict": FASTER, "speedup": 1.02, "took": 0.2, "timeit": 1.0},
-        {"verdict": UNCLEAR, "speedup": 0.98, "took": 0.2, "timeit": 0.98},
+        {"verdict": INCONCLUSIVE, "speedup": 0.98, "took": 0.2, "timeit": 0.98},
     ]
     row = selftest.summary("q", "busy", SLOWER, answers)
     head = ["q", "busy", "4", "2", "1", "1", "1"]
@@ -30,7 +30,7 @@ def test_longer_input_is_slower(question, monkeypatch):
     monkeypatch.setattr(selftest, "BLOCK", 8)  # on a busy machine, long calls are interrupted
     monkeypatch.setattr(selftest, "PROCESSES", 6)
     answer = getattr(selftest, question)(30_000, 0)
-    assert answer["verdict"] in (SLOWER, UNCLEAR)  # a busy machine may leave it open
+    assert answer["verdict"] in (SLOWER, INCONCLUSIVE)  # a busy machine may leave it open
     assert answer["speedup"] < 0.5
     assert 0 < answer.get("timeit", 0.05) < 0.1
 

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import simulation
 from benchmarks.__main__ import main
 from benchmarks.simulation import CALL, CALM, KINDS, ROUGH, Clock, outcome
-from d2lhybrid.benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
+from d2lhybrid.benchmark.verdict import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 
 RUNS = 40
 LEAST = 33  # of 40 intervals that hold 95 times in 100 fewer hold less than once in 1000 times
@@ -38,11 +38,11 @@ def test_intervals_cover_the_truth_and_verdicts_are_not_wrong(kind, effect, deci
 @pytest.mark.parametrize(
     ("effect", "true", "false", "open_is_right"),
     [
-        (0.0, EQUAL, {FASTER, SLOWER}, False),
-        (0.005, EQUAL, {FASTER, SLOWER}, False),
-        (0.01, EQUAL, {SLOWER}, True),
+        (0.0, EQUIVALENT, {FASTER, SLOWER}, False),
+        (0.005, EQUIVALENT, {FASTER, SLOWER}, False),
+        (0.01, EQUIVALENT, {SLOWER}, True),
         (0.01, FASTER, {SLOWER}, True),
-        (0.02, FASTER, {EQUAL, SLOWER}, False),
+        (0.02, FASTER, {EQUIVALENT, SLOWER}, False),
     ],
 )
 def test_outcome_compares_verdicts_with_the_truth(effect, true, false, open_is_right, monkeypatch):
@@ -54,7 +54,7 @@ def test_outcome_compares_verdicts_with_the_truth(effect, true, false, open_is_r
         return outcome(("calm", effect, 0))
 
     assert said(answer(true)) == (True, True, False)
-    assert said(answer(UNCLEAR)) == (True, open_is_right, False)
+    assert said(answer(INCONCLUSIVE)) == (True, open_is_right, False)
     for verdict in false:
         assert said(answer(verdict)) == (True, False, True)
         assert said(answer(true), answer(verdict)) == (True, False, True)

@@ -8,8 +8,8 @@ from d2lhybrid.cli.compare import advice
 
 FASTER = [1.6, 1.8, 1.9, 2.0, 2.0, 2.0, 2.1, 2.2, 2.5]  # 9 processes: 1.8 to 2.2
 SLOWER = [1 / s for s in FASTER]
-UNCLEAR = [0.5, 0.9, 1.0, 1.0, 1.0, 1.0, 1.1, 1.1, 1.5]  # 0.9 to 1.1
-EQUAL = [1.0] * 9
+INCONCLUSIVE = [0.5, 0.9, 1.0, 1.0, 1.0, 1.0, 1.1, 1.1, 1.5]  # 0.9 to 1.1
+EQUIVALENT = [1.0] * 9
 NOT_FASTER = [0.6, 0.63, 0.7, 0.8, 0.8, 0.9, 0.95, 1.0, 1.01]  # inconclusive: up to 1
 TAKE = "Take b: a call is 2.00 times as fast as with a"
 
@@ -42,7 +42,7 @@ def with_build_costs(costs, calls=None):
             of(b=[2.1] * 9, c=FASTER, d=[1.2] * 9, e=[2.1] * 9),
             "Take b: a call is 2.10 times as fast as with a (2.10 to 2.10); c or e may be as good.",
         ),
-        (of(b=SLOWER, c=EQUAL, d=NOT_FASTER), "Stay with a: nothing else is faster."),
+        (of(b=SLOWER, c=EQUIVALENT, d=NOT_FASTER), "Stay with a: nothing else is faster."),
         (
             with_build_costs([20.5, 50.0, 80.0, 10.0, 30.0, 40.0, 60.0, 70.0, 90.0]),
             f"{TAKE} (2.00 to 2.00), and building it pays after about 50 calls (21 to 80).",
@@ -68,16 +68,16 @@ SPREAD = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
     ("comparison", "reason"),
     [
         (
-            of(b=UNCLEAR),
+            of(b=INCONCLUSIVE),
             "b (0.90 to 1.10) is faster than a: give it more processes (--processes 36)",
         ),
         (
-            of(b=UNCLEAR, c=SLOWER, d=UNCLEAR),
+            of(b=INCONCLUSIVE, c=SLOWER, d=INCONCLUSIVE),
             "b (0.50 to 1.50) or d (0.50 to 1.50) is faster than a: "
             "give it more time (--time-limit 4)",
         ),
         (
-            of(b=UNCLEAR[:2], complete=False),
+            of(b=INCONCLUSIVE[:2], complete=False),
             "b is faster than a: it was interrupted, so let it run to its end",
         ),
         (

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.colors import same_color, to_hex
 from pictures import legend, overlapping, row_labels, texts
 
-from d2lhybrid.benchmark.statistics import EQUAL, FASTER, SLOWER, UNCLEAR
+from d2lhybrid.benchmark.verdict import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from d2lhybrid.plot import charts
 from d2lhybrid.plot.style import BLACK, BLUE, GRAY, GREEN, ORANGE, PALE_BLUE, RED
 
@@ -87,7 +87,7 @@ def test_published_speedups_are_dots_over_their_dates():
 
 SPEEDUPS = {
     "quick": (2.0, 1.9, 2.2, FASTER),
-    "same": (1.01, 0.98, 1.03, UNCLEAR),
+    "same": (1.01, 0.98, 1.03, INCONCLUSIVE),
     "slow": (0.5, 0.4, 0.6, SLOWER),
 }
 
@@ -109,13 +109,13 @@ def test_speedups_are_dots_with_intervals_in_the_colors_of_their_verdicts():
 
 
 def test_interval_without_bounds_reaches_to_the_edge():
-    ax = charts.plot_speedups({"a": (1.2, 0.0, inf, UNCLEAR)}, "eager", inf)
+    ax = charts.plot_speedups({"a": (1.2, 0.0, inf, INCONCLUSIVE)}, "eager", inf)
     ax.figure.draw_without_rendering()  # a band without bounds can be drawn, too
     assert tuple(ax.lines[1].get_xdata()) == pytest.approx(ax.get_xlim())
 
 
 def test_speedups_by_size_are_lines_in_bands_with_their_crossings():
-    unclear, quick = (1.0, 0.0, inf, UNCLEAR), (2.0, 1.9, 2.1, FASTER)
+    unclear, quick = (1.0, 0.0, inf, INCONCLUSIVE), (2.0, 1.9, 2.1, FASTER)
     speedups = {"b": [(0.5, 0.4, 0.6, SLOWER), unclear, quick], "c": [quick] * 3}
     sizes = [1, 16, 2**20]
     ax = charts.plot_speedups_by_size(sizes, speedups, "eager", [("b", 20.5, "20.5")])
@@ -134,7 +134,11 @@ def test_speedups_by_size_are_lines_in_bands_with_their_crossings():
 GROUPS = {
     "PyTorch": {"eager": (5e-5, ""), "script": (4e-5, FASTER), "compile": (1e-4, SLOWER)},
     "NumPy": {"three products": (20e-6, "")},
-    "A long name": {"one": (2e-3, ""), "two": (2e-3, EQUAL), "a long way": (0.9999e-3, UNCLEAR)},
+    "A long name": {
+        "one": (2e-3, ""),
+        "two": (2e-3, EQUIVALENT),
+        "a long way": (0.9999e-3, INCONCLUSIVE),
+    },
 }
 
 
@@ -149,7 +153,7 @@ def test_grouped_times_are_dots_in_the_colors_of_their_verdicts():
     beside = [text.get_text() for text in ax.texts if text.get_fontweight() != "bold"]
     assert beside == ["50.0 µs", "40.0 µs", "100 µs", "20.0 µs", "2.00 ms", "2.00 ms", "1.00 ms"]
     assert all(label.endswith(("µs", "ms")) for label in x_labels(ax))
-    assert legend(ax) == ["eager", FASTER, SLOWER, EQUAL, UNCLEAR]
+    assert legend(ax) == ["eager", FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE]
     dotted = [points(line)[0] for line in lines(ax) if line.get_linestyle() == ":"]
     assert dotted == [(5e-5, rows[0]), (2e-3, rows[4])]  # from the eager one of each group
 
