@@ -156,8 +156,9 @@ def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
     ax.set_xlim(min(years) - 0.3, max(years) + 0.3)
     ax.xaxis.set(major_locator=MaxNLocator(8, integer=True), major_formatter="{x:.0f}")
     above, below = (sum(sign * speedup > sign for speedup in speedups) for sign in (1, -1))
-    alt = f"Dots from {min(dates)[:4]} to {max(dates)[:4]}, {above} above 1, {below} below. Labels"
-    return with_alt(ax, alt, filter(None, labels))
+    alt = f"Dots from {min(dates)[:4]} to {max(dates)[:4]}, {above} above 1, {below} below"
+    named = [label for label in labels if label]
+    return with_alt(ax, f"{alt}. Labels", named) if named else with_alt(ax, alt)
 
 
 def _scale_around_one(ax, name, ratios):
