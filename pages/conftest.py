@@ -30,12 +30,12 @@ def browser():
 
 @pytest.fixture
 def visit(browser):
-    """A function that opens a page of given width and colours."""
+    """A function that opens a page of given width and colors."""
     contexts = []
 
-    def visit(address, width=1300, colours="light"):
+    def visit(address, width=1300, colors="light"):
         size = {"width": width, "height": 900}
-        contexts.append(browser.new_context(viewport=size, color_scheme=colours))
+        contexts.append(browser.new_context(viewport=size, color_scheme=colors))
         page = contexts[-1].new_page()
         page.asked, page.faults = [], []
         page.on("request", lambda request: page.asked.append(request.url))
@@ -80,7 +80,7 @@ def shut_out(axe):
 
     def shut_out(page):
         page.evaluate(axe)
-        # A colour that is still changing, from light to dark, is none that anybody reads.
+        # A color that is still changing, from light to dark, is none that anybody reads.
         page.evaluate("Promise.all(document.getAnimations().map(one => one.finished))")
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         assert len(found["passes"]) > 5

@@ -138,7 +138,7 @@ def fold(app, doctree):
 def mark_english(app, doctree):
     """What has none of a language's own letters is English, and says so: docutils makes it `lang`.
 
-    A long text in italics is no word with emphasis, and looks like its neighbours.
+    A long text in italics is no word with emphasis, and looks like its neighbors.
     """
     script = site.words()[app.config.course_language].get("script")
     kinds = (nodes.title, nodes.paragraph, nodes.literal_block, nodes.image, nodes.emphasis)

@@ -7,7 +7,7 @@ from sphinx.search import SearchLanguage
 
 
 class Pairs(SearchLanguage):
-    """A page is found by a character, by two neighbours, and by a word in other letters."""
+    """A page is found by a character, by two neighbors, and by a word in other letters."""
 
     lang, language_name = "zh", "Chinese"
     # The same for what a visitor types; a single character only if nothing else is typed with it.

@@ -29,10 +29,10 @@ def test_page_asks_no_other_address_and_fits_a_phone(visit, base, name):
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
-@pytest.mark.parametrize(("width", "colours"), LOOKS if ALL else LOOKS[:2])
+@pytest.mark.parametrize(("width", "colors"), LOOKS if ALL else LOOKS[:2])
 @pytest.mark.parametrize("name", PAGES if ALL else SOME)
-def test_page_is_accessible(visit, base, shut_out, name, width, colours):
-    assert shut_out(visit(base["file"] + name, width, colours)) == []
+def test_page_is_accessible(visit, base, shut_out, name, width, colors):
+    assert shut_out(visit(base["file"] + name, width, colors)) == []
 
 
 SEARCHES = {
@@ -76,7 +76,7 @@ def test_solution_opens_by_keyboard(visit, base):
 
 
 def test_colors_follow_the_system_and_the_button(visit, base):
-    page = visit(base["file"] + "index.html", colours="dark")
+    page = visit(base["file"] + "index.html", colors="dark")
     shade = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(shade)
     page.click(".theme-switch-button")

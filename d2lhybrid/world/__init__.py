@@ -205,7 +205,7 @@ def variables():
 
 def first_error(failures: dict[int, tuple[str, str, str]]) -> RankError:
     """The error for what went wrong first; the others fail because of it, or in the same way."""
-    # A process that has exited comes before all: its neighbours may notice earlier than we do.
+    # A process that has exited comes before all: its neighbors may notice earlier than we do.
     text, note, _ = max(failures.values(), key=lambda failure: failure[2] == "exited")
     ranks = [rank for rank, failure in failures.items() if failure[0] == text]
     error = RankError(f"{in_list(ranks)} {text}")

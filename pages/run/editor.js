@@ -7,7 +7,7 @@ import { EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 const words = [tags.keyword, tags.operatorKeyword, tags.controlKeyword, tags.definitionKeyword];
-const colours = HighlightStyle.define([
+const colors = HighlightStyle.define([
   { tag: words, color: "var(--run-keyword)" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--run-string)" },
   { tag: tags.comment, color: "var(--run-comment)" },
@@ -21,7 +21,7 @@ export function editor(parent, text, label, bar, { run, runAndGoOn, changed }) {
     { key: "Ctrl-Enter", run: () => (run(), true) },
   ];
   const extensions = [
-    history(), bracketMatching(), indentUnit.of("    "), python(), syntaxHighlighting(colours),
+    history(), bracketMatching(), indentUnit.of("    "), python(), syntaxHighlighting(colors),
     EditorView.scrollMargins.of(() => ({ top: bar.getBoundingClientRect().bottom })),
     EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
     EditorView.domEventHandlers({  // elsewhere on a page of Sphinx this key goes to the search

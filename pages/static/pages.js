@@ -1,4 +1,4 @@
-// On paper the colours are those of the light theme.
+// On paper the colors are those of the light theme.
 let theme;
 addEventListener("beforeprint", () => {
   theme = document.documentElement.dataset.theme;

@@ -135,7 +135,7 @@ def test_folders_that_all_share_name_nobody(tmp_path):
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("path", manifest.notebooks(), ids=lambda path: path.name[:2])
-def test_handout_is_recognised_with_ids_and_without(path, language):
+def test_handout_is_recognized_with_ids_and_without(path, language):
     new = made_class.handed_out(path, language)
     for kept in (True, False):
         if not kept:

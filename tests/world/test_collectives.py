@@ -92,7 +92,7 @@ def test_message_counts_match_the_table_in_the_docs():
             assert max(by_rank) == busiest(n) * x.nbytes, (function, n)
 
 
-def test_a_ring_speaks_with_neighbours_only():
+def test_a_ring_speaks_with_neighbors_only():
     _, sent = run(ring, [torch.ones(8)] * 4)
     assert {(source, to) for source, to, _ in sent} == {(0, 1), (1, 2), (2, 3), (3, 0)}
 
