@@ -108,8 +108,14 @@ def checked(folder, keys, *arguments, **environment):
 
 @pytest.fixture(scope="module")
 def report(short):
-    """What two processes say of all five."""
-    return "\n".join(checked(short, NAMES, "-v", "-n2"))
+    """What is said of two notebooks that fail."""
+    return "\n".join(checked(short, ["wrong", "broken"], "-n0"))
+
+
+@pytest.fixture(scope="module")
+def ready(short):
+    """What two processes say of three notebooks that don't."""
+    return "\n".join(checked(short, ["right", "left out", "not compared"], "-v", "-n2"))
 
 
 def test_failed_cell_is_reported_by_its_number_in_jupyterlab_and_with_both_outputs(report):
@@ -121,18 +127,18 @@ def test_failed_cell_is_reported_by_its_number_in_jupyterlab_and_with_both_outpu
 def test_cell_that_raises_fails_although_nothing_is_compared(report):
     failed = f"notebooks/{NAMES['wrong']}, notebooks/{NAMES['broken']}"
     assert report.splitlines()[-1] == f"not ready: {failed}"
-    assert "2 failed, 4 passed, 1 skipped" in report.splitlines()[-2]
+    assert "2 failed, 1 passed" in report.splitlines()[-2]
 
 
-def test_each_notebook_stays_with_one_process(report):
-    found = set(re.findall(r"^\[(gw\d)\].* [A-Z]+ notebooks/(\d\d)", report, re.MULTILINE))
-    assert len(found) == len(PAGES)
+def test_each_notebook_stays_with_one_process(ready):
+    found = set(re.findall(r"^\[(gw\d)\].* [A-Z]+ notebooks/(\d\d)", ready, re.MULTILINE))
+    assert len(found) == 3
     assert {process for process, _ in found} == {"gw0", "gw1"}
 
 
-def test_last_line_names_what_was_left_out_and_what_was_not_compared(short):
-    said = checked(short, ["right", "left out", "not compared"], "-n1")
-    assert said[-1] == f"ready, as far as was asked, but for {LEFT_OUT}; {NOT_COMPARED}"
+def test_last_line_names_what_was_left_out_and_what_was_not_compared(ready):
+    line = ready.splitlines()[-1]
+    assert line == f"ready, as far as was asked, but for {LEFT_OUT}; {NOT_COMPARED}"
 
 
 def test_nothing_is_left_out_where_nothing_may_be(short):
