@@ -41,6 +41,7 @@ COMMANDS = {  # name -> module, function, runs unless said otherwise, about them
 
 
 def main(arguments=None):
+    """Run what `arguments` name (by default sys.argv[1:]), and print its rows one by one."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,

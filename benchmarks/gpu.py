@@ -39,7 +39,10 @@ BATCH, BATCHES = 5e-3, 21  # seconds of queued calls between two events, and how
 
 
 class ConvolutionBlock(nn.Module):
-    """Two convolutions with batch normalization, and a way around them. From notebook 11."""
+    """Two 3x3 convolutions with batch normalization and a residual connection. From notebook 11.
+
+    Maps (n, channels, height, width) to the same shape.
+    """
 
     def __init__(self, channels=32):
         super().__init__()
@@ -54,9 +57,10 @@ class ConvolutionBlock(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """Attention and two wide layers, each with a way around it. From notebook 11.
+    """Attention and a two-layer perceptron, each with a residual connection. From notebook 11.
 
-    nn.TransformerEncoderLayer would not do: in eager mode it is one fused function.
+    Maps (batch, tokens, width) to the same shape. nn.TransformerEncoderLayer would not do: in eager
+    mode it is one fused function.
     """
 
     def __init__(self, width=128, heads=4):
@@ -82,7 +86,7 @@ NETWORKS = {  # name -> what makes the network, what makes its input, sizes
 
 
 class CpuEvent:
-    """What torch.cuda.Event is, where each call has done its work when it returns."""
+    """A stand-in for torch.cuda.Event on the CPU, where each call is done when it returns."""
 
     def record(self):
         self.time = perf_counter()
@@ -91,13 +95,20 @@ class CpuEvent:
         pass
 
     def elapsed_time(self, end):
+        """Return the milliseconds between the `record` of this event and that of `end`."""
         return (end.time - self.time) * 1e3
 
 
 def queued_times(functions, x, event):
-    """Seconds a call, many of them queued: label -> low, median and high of the 95% CI."""
+    """Time calls that are queued one behind the other: the throughput, not the latency.
+
+    `functions` maps labels to callables, each of which is called with `x`; `event()` makes a
+    torch.cuda.Event or a CpuEvent. Returns label -> (low, median, high): seconds per call, with the
+    95% CI of the median over BATCHES batches.
+    """
 
     def batch(function, calls):
+        """Return the seconds per call, from the first call to the end of the last."""
         start, end = event(), event()
         start.record()
         for _ in range(calls):
@@ -118,7 +129,12 @@ def queued_times(functions, x, event):
 
 
 def measure(net, x, is_dry, left_out):
-    """Compare the ways to run a network. Returns what goes into the file."""
+    """Compare the ways to run `net` on the tensor `x`, with both clocks, and print the answers.
+
+    `is_dry` tries the program on a CPU without generating code. `left_out` gets the CandidateError
+    of each way that fails. Returns {"machine": ..., "compared": ..., "queued": ...} for the file.
+    Raises what `compare` raises: CandidateError if eager fails, ValueError if nothing else is left.
+    """
     torch.compiler.reset()  # or it remembers other sizes, and the networks before
     built = {"eager": net}
 
@@ -133,6 +149,7 @@ def measure(net, x, is_dry, left_out):
         return lambda x: run(x).clone()  # a call overwrites what the last one returned
 
     def kept(label, make):
+        """Return a `build` of what `make()` returns, which also stores it as `built[label]`."""
         return build(lambda: built.setdefault(label, make()))
 
     candidates = {"eager": net, "torch.compile": kept("torch.compile", compiled)}
@@ -149,6 +166,10 @@ def measure(net, x, is_dry, left_out):
 
 @torch.no_grad()
 def main(arguments=None):
+    """Measure each network at each size, in both formats; print, and rewrite --json after each one.
+
+    Exit status 2 where torch finds no GPU and --device is not cpu.
+    """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--json", type=Path, metavar="FILE")

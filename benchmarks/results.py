@@ -17,7 +17,7 @@ FIELDS = ["speedup", "low", "high", "verdict", "median", "build_cost", "break_ev
 
 
 def summary(data):
-    """Of what --json wrote the machine, and for each size and way to run the network what follows.
+    """Return the part of `data`, a dict that `bench --json` wrote, that is kept in results/.
 
     {"machine": {...}, "processes": 11, "sizes": {"1": {way: {"over": its baseline, "speedup": ...,
     "low": ..., "high": ..., "verdict": ..., "median": seconds, "build_cost": seconds, "break_even":
@@ -32,7 +32,10 @@ def summary(data):
 
 
 def ways(comparison):
-    """label -> what follows; null for what is not known."""
+    """Return, for a Comparison, label -> the figures that `summary` shows for a way.
+
+    Floats are rounded to five digits; what is unknown or infinite is None.
+    """
     found = {}
     for label in comparison:
         own_eager = f"{label.partition(', ')[0]}, eager"

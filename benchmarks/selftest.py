@@ -52,16 +52,18 @@ def digest():
 
 
 def self_test(runs: int, report: Callable[[str], None] | None = None) -> str:
-    """Ask all questions, `runs` times each (one twice as often, some half as often); a table.
+    """Ask every question, and return the answers as a table in text.
 
-    Its columns: the number of runs; how often the verdict was right, left open (no clear
-    difference) and wrong; how often the estimate lay above 1; the median of the estimates, the
-    median of what `timeit` gives, how far an estimate is off that in the median and at most; the
-    longest comparison. `report` gets each row as soon as it is known.
+    Each is asked `runs` times, but the first one twice as often, and programs on busy cores half as
+    often. Columns: the number of runs; how often the verdict was right, open ("inconclusive") and
+    wrong; how often the estimate was above 1; the median estimate; the median of what `timeit`
+    gives, and how far an estimate is off that, in the median and at most; the longest comparison.
+    `report` gets each row as soon as it is known.
     """
     rows = []
 
     def ask(label, load, truth, question, count):
+        """Add a row: call `question(i)` `count` times; `truth` is the right verdict."""
         with busy() if load == "busy" else nullcontext():
             answers = [question(i) for i in range(count)]
         rows.append(summary(label, load, truth, answers))
@@ -81,7 +83,7 @@ def self_test(runs: int, report: Callable[[str], None] | None = None) -> str:
 
 
 def same_network():
-    """The question whether a network is as fast as itself."""
+    """Return a question that compares the course's network with itself: `question(i)` -> a dict."""
     from d2lhybrid.nets import get_net, random_input
 
     net, x = get_net(), random_input()
@@ -89,25 +91,32 @@ def same_network():
 
 
 def two_digests(blocks, i):
-    """Ask about the digest of 1000 blocks and one of more; then ask `timeit`."""
+    """Compare SHA-256 of 1000 blocks with that of `blocks` blocks, by `compare` and by `timeit`.
+
+    Returns the dict of `answer`, with the speed-up by `timeit` added. `i`, the number of the run,
+    is not used.
+    """
     one, other = (partial(sha256, bytes(BLOCK * n)) for n in (1000, blocks))
     return answer(one, other, time_limit=TIME_LIMIT) | {"timeit": interleaved_timeit(one, other)}
 
 
 def interleaved_timeit(one, other, rounds=100, number=30):
-    """The speed-up by the standard library: short runs in turn, the median of their ratios."""
+    """Return the speed-up of `other` over `one` by `timeit`: the median of many short runs."""
     return median(timeit(one, number=number) / timeit(other, number=number) for _ in range(rounds))
 
 
 def two_programs(blocks, i):
-    """Ask about a program that digests 1000 blocks and one that digests more, or as many."""
+    """Compare a program that digests 1000 blocks with one that digests `blocks`, as `answer` does.
+
+    `i`, the number of the run, is not used.
+    """
     texts = (PROGRAM.replace("LENGTH", str(BLOCK * n)) for n in (1000, blocks))
     one, other = map(isolated, texts)
     return answer(one, other, processes=PROCESSES)
 
 
 def answer(one, other, *args, **options):
-    """What `compare` says, and how long it took."""
+    """Compare `other` with `one`: returns {"verdict": ..., "speedup": ..., "took": seconds}."""
     start = perf_counter()
     result = compare({"one": one, "other": other}, *args, check=False, **options)["other"]
     took = perf_counter() - start
@@ -116,7 +125,7 @@ def answer(one, other, *args, **options):
 
 @contextmanager
 def busy():
-    """Keep every core busy with a program that does nothing else."""
+    """A context manager that keeps every core busy with a program that does nothing else."""
     command = [sys.executable, "-c", BUSY]
     cores = range(os.cpu_count())
     children = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in cores]
@@ -129,7 +138,7 @@ def busy():
 
 
 def summary(label, load, truth, answers):
-    """One row of the table."""
+    """Return one row of the table, as strings, from the dicts that the questions returned."""
     said = [a["verdict"] for a in answers]
     speedups = [a["speedup"] for a in answers]
     right, left_open = said.count(truth), said.count(INCONCLUSIVE)

@@ -38,7 +38,7 @@ MakeNoise = Callable[[Random], Noise]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of machine and of programs."""
+    """A kind of machine and of programs: its sources of noise, and how much is compared."""
 
     common: Sequence[MakeNoise]  # what disturbs all candidates
     own: Sequence[MakeNoise] = ()  # what each has for itself, and anew in each process
@@ -47,7 +47,7 @@ class Kind:
 
 
 class Clock:
-    """A clock that moves only while a candidate runs."""
+    """A clock that moves only while a candidate runs; called, it returns its seconds."""
 
     now = 0.0
 
@@ -55,7 +55,7 @@ class Clock:
         return self.now
 
     def candidate(self, seconds: float, noises: Sequence[Noise]) -> Callable[[], None]:
-        """A function that takes so many seconds, and what the noises make of them."""
+        """Return a function that moves the clock by `seconds`, as changed by each noise in turn."""
 
         def run():
             took = seconds
@@ -67,7 +67,7 @@ class Clock:
 
 
 def drawn(values, chance):
-    """Endlessly many of the values, drawn at random: in bulk, as one by one is far slower."""
+    """Yield values drawn at random, endlessly: in bulk, as one by one is far slower."""
     while True:
         yield from chance.choices(values, k=1000)
 
@@ -88,7 +88,10 @@ def drift(size: float, period: float, chance: Random) -> Noise:
 
 
 def wandering(size: float, memory: float, chance: Random) -> Noise:
-    """The speed forgets within `memory` seconds: AR(1) in the logarithm, of deviation `size`."""
+    """The logarithm of the speed is an AR(1) process of standard deviation `size`.
+
+    Its correlation falls to 1/e within `memory` seconds.
+    """
     draw = drawn(NORMAL, chance).__next__
     level, last = draw(), 0.0
 
@@ -102,7 +105,7 @@ def wandering(size: float, memory: float, chance: Random) -> Noise:
 
 
 def waking(period: float, busy: float, chance: Random) -> Noise:
-    """Another process wakes up once in a period; what runs then waits while that is busy."""
+    """Another process runs for `busy` seconds once in each `period`; a call must wait meanwhile."""
     phase = chance.uniform(0, period)
 
     def noise(start, seconds):
@@ -113,7 +116,10 @@ def waking(period: float, busy: float, chance: Random) -> Noise:
 
 
 def modes(ratio: float, dwell: float, chance: Random) -> Noise:
-    """Two speeds that alternate; each stays for `dwell` seconds on average (exponential)."""
+    """Two speeds alternate, each for `dwell` seconds on average (exponential).
+
+    At the lower one a call takes `ratio` times as long.
+    """
     slow, until = chance.random() < 0.5, chance.expovariate(1 / dwell)
 
     def noise(start, seconds):
@@ -132,7 +138,10 @@ def apart(size: float, chance: Random) -> Noise:
 
 
 def scatter(size):
-    """Each call takes longer or shorter by chance, normal in the logarithm."""
+    """Return what makes a noise: each call's time is multiplied by a log-normal factor of its own.
+
+    `size` is the standard deviation of the factor's logarithm.
+    """
     return partial(factors, [exp(size * z) for z in NORMAL])
 
 
@@ -177,18 +186,19 @@ def simulate(runs: int, report: Callable[[str], None] | None = None) -> str:
 
 
 def cell(outcomes: Iterable[tuple[bool, bool, bool]]) -> str:
-    """How often the three are true, in per cent: `96.1/100/0`."""
+    """Return how often each of the three is true, in percent: `96.1/100/0`."""
     covers, right, wrong = (100 * fmean(each) for each in zip(*outcomes, strict=True))
     return f"{covers:.3g}/{right:.3g}/{wrong:.2g}"
 
 
 def outcome(task: tuple[str, float, int]) -> tuple[bool, bool, bool]:
-    """Of one comparison: do the intervals cover the truth, is the verdict right, is it wrong?
+    """Make one comparison: do the intervals cover the truth, is the verdict right, is it wrong?
 
-    "Equivalent" is wrong if the effect is above the smallest one, "faster" if it is below,
-    and "slower" always; "inconclusive" never is. An effect of just the smallest size may
-    be called any of them but "slower". With several candidates all must be right, and one that is
-    wrong makes the answer wrong.
+    `task` is a key of KINDS, the true effect, and the number of the run, which seeds it.
+    "Equivalent" is wrong if the effect is above the smallest one, "faster" if it is below, and
+    "slower" always; "inconclusive" never is. An effect of just the smallest size may be called any
+    of them but "slower". With several candidates all must be right, and one that is wrong makes the
+    answer wrong.
     """
     kind, effect, number = task
     results = measured(KINDS[kind], effect, Random(f"{kind}, {effect}, {number}"))
@@ -202,11 +212,12 @@ def outcome(task: tuple[str, float, int]) -> tuple[bool, bool, bool]:
 
 
 def measured(kind: Kind, effect: float, chance: Random) -> list[Result]:
-    """What `compare` says of candidates that are all faster by `effect`."""
+    """Return what `compare` says of candidates that are all faster by `effect`."""
     clock = Clock()
     common = [noise(chance) for noise in kind.common]
 
     def trial():
+        """Return the Comparison of one process of each candidate."""
         candidates = {"baseline": CALL}
         candidates |= {f"candidate {i}": CALL / (1 + effect) for i in range(kind.others)}
         for label, seconds in candidates.items():

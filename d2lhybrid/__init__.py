@@ -12,7 +12,10 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name):
-    """Import a public name at its first use (PEP 562)."""
+    """Import a public name at its first use (PEP 562); AttributeError for any other name.
+
+    Where matplotlib is missing, a function that needs it only prints that it does.
+    """
     try:
         value = globals()[name] = _load(name)  # older versions of lazy_loader do not keep it
         return value

@@ -26,10 +26,10 @@ from typing import Any
 def raises(*expected: type[BaseException], show_calls: bool = False, line: int | None = None):
     """Run a block that must fail, and print how it failed, so that the notebook goes on.
 
-    With `show_calls`, the line that failed in each function on the way is printed above it,
-    outermost first. `line` chooses one line of a long message, as an index does; of a shorter
-    one the last is shown. Another type of error passes through; no error at all is an
-    AssertionError.
+    `expected` are the types of errors that pass for it. With `show_calls`, the line that failed in
+    each function on the way is printed above the error, outermost first. `line` chooses one line of
+    a long message, as an index does; of a shorter one the last is shown. Another type of error
+    passes through; no error at all is an AssertionError.
     """
     try:
         yield
@@ -79,7 +79,7 @@ def has_blank(answer):
 
 
 def same(value, truth):
-    """Whether two values mean the same to a person who compares them."""
+    """Return whether two values are the same, up to what `check` says does not count."""
     value, truth = map(normalized, (value, truth))
     if isinstance(value, str) and isinstance(truth, str):
         return value.split() == truth.split()
@@ -94,8 +94,9 @@ def same(value, truth):
 
 
 def normalized(value):
-    """The value with arrays, tuples and ranges as lists, fractions as floats, and text in lower
-    case. Not recursive: `same` is.
+    """Return the value with arrays, tuples and ranges as lists, and text in lower case.
+
+    Fractions and decimals become floats. Not recursive: `same` is.
     """
     if not isinstance(value, type):  # a class has the methods of its tensors, too
         if hasattr(value, "__array__") and not hasattr(value, "tolist"):
@@ -112,10 +113,12 @@ def normalized(value):
 
 
 def needs(there: Any, what: str) -> bool:
-    """Whether what a section needs is there; if not, a line says so, and Run All goes on.
+    """Return whether what a section needs is there; if not, print a line that says so.
 
-    if needs(shutil.which("g++"), "C++ compiler"):
-        ...
+        if needs(shutil.which("g++"), "C++ compiler"):
+            ...
+
+    So the section is skipped, and Run All goes on.
     """
     if not there:
         print(f"this machine: has no {what}; the stored page shows what comes here")
@@ -124,7 +127,7 @@ def needs(there: Any, what: str) -> bool:
 
 @contextmanager
 def muted():
-    """A block without the reports and warnings of compilers and exporters.
+    """A context manager that hides the reports and warnings of compilers and exporters.
 
     Python's output, warnings and log records of the whole process are held back meanwhile. Errors
     pass through, and what a library written in C prints is still shown.

@@ -8,12 +8,15 @@ UNITS = (("s", 1), ("ms", 1e3), ("\u00b5s", 1e6), ("ns", 1e9))
 
 
 def unit_for(time: float) -> tuple[str, float]:
-    """The unit in which a time in seconds is 1 or more, and how many of it make a second."""
+    """Return (unit, factor): the largest unit in which a time in seconds is 1 or more.
+
+    So many of the unit make a second. What is shorter than a nanosecond is in "ns", too.
+    """
     return next(((unit, factor) for unit, factor in UNITS if time * factor >= 1), UNITS[-1])
 
 
 def seconds(time: float, digits: int = 4) -> str:
-    """A time in seconds with a fitting unit: `32.10 µs`."""
+    """Return a time in seconds as text with a fitting unit: `32.10 µs`."""
     time = float(f"{time:.{digits}g}")  # first, since 999.96 µs become 1.000 ms
     unit, factor = unit_for(time) if time else UNITS[0]
     return f"{time * factor:#.{digits}g}".rstrip(".") + f" {unit}"
@@ -27,10 +30,11 @@ class Column(NamedTuple):
 
 
 def text_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
-    """A table for the terminal: the first column to the left, the others to the right.
+    """Return a table as text: the first column is aligned to the left, the others to the right.
 
-    Only the first column is as wide as its widest cell. So the layout does not depend on figures,
-    and the outputs of two runs can be compared line by line with the figures masked.
+    A cell that is wider than its column shifts those behind it. Only the first column is as wide as
+    its widest cell. So the layout does not depend on figures, and the outputs of two runs can be
+    compared line by line with the figures masked.
     """
     table = [[column.title for column in columns], *rows]
     widths = [max(columns[0].width, *(len(row[0]) for row in table))]
@@ -46,8 +50,9 @@ def text_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
 class Table:
     """Shows itself as a table with notes below: as text where it is printed, as HTML in a notebook.
 
-    A subclass has `_columns()`, `_rows()` and `_notes()`. What would be too wide as text it gives
-    in `_text()` in another form.
+    A subclass has `_columns()`, which returns Columns, `_rows()`, which gives the cells of each row
+    as strings, and `_notes()`, which returns the lines below. What would be too wide as text it
+    gives in `_text()`, a list of lines, in another form.
     """
 
     def _text(self):
@@ -80,4 +85,5 @@ class Table:
 
 
 def _cell(kind, text, look):
+    """Return an HTML element of this kind, with `look` as its attributes."""
     return f"<{kind} {look}>{escape(text.strip())}</{kind}>"

@@ -31,12 +31,12 @@ class CompilationFailed(CompilerNotFound):
 
 
 def read_c_file(module: str, name: str) -> str:
-    """The text of a C file that lies beside a module, whose `__file__` is given."""
+    """Return the text of a C file that lies beside a module, whose `__file__` is given."""
     return Path(module).with_name(name).read_text(encoding="utf-8")
 
 
 def compiler_command() -> list[str]:
-    """The C compiler, and the options with which it compiles for the processor of this machine.
+    """Return the C compiler with options for the processor of this machine, as a list of words.
 
     The compiler is what the variable CC names, or cc, gcc or clang. CompilerNotFound where there is
     none.
@@ -47,7 +47,7 @@ def compiler_command() -> list[str]:
 
 
 def find_compiler():
-    """The command that runs the C compiler, as a list; CompilerNotFound where there is none."""
+    """Return the command that runs the C compiler, as a list; CompilerNotFound if there is none."""
     if command := os.environ.get("CC"):  # a path, perhaps with blanks or backslashes, or a command
         return [command] if shutil.which(command) else shlex.split(command)
     for name in ("cc", "gcc", "clang"):
@@ -62,7 +62,10 @@ def find_compiler():
 
 
 def run_compiler(*arguments):
-    """Run the compiler, without a shell. CompilationFailed, with its message, where it fails."""
+    """Run the compiler with these arguments, without a shell.
+
+    CompilationFailed, with its message, where it fails; CompilerNotFound where it cannot be run.
+    """
     command = [*compiler_command(), *map(str, arguments)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
@@ -75,7 +78,7 @@ def run_compiler(*arguments):
 
 
 def library_options() -> tuple[list[str], list[str]]:
-    """The options for a shared library that stand before and after its source.
+    """Return the options for a shared library that stand before and after its source.
 
     On Windows all code can be moved and the mathematical functions are always there; clang refuses
     -fPIC for it.
@@ -84,9 +87,10 @@ def library_options() -> tuple[list[str], list[str]]:
 
 
 def with_exports(source: str) -> str:
-    """C source whose functions and variables others can use; only Windows asks for a word.
+    """Return C source whose functions and variables a shared library exports.
 
-    It stands in front of each line that begins a declaration, but for static ones and types.
+    Only Windows asks for a word. It is put in front of each line that begins a declaration, but for
+    static ones and types.
     """
     if sys.platform != "win32":
         return source
@@ -118,10 +122,10 @@ def load_library(source: str) -> ctypes.CDLL:
 
 
 def load_function(source: str, name: str) -> Callable:
-    """The function of that name in C source, compiled. Errors as those of `load_library`."""
+    """Compile C source, and return its function `name`. Errors as those of `load_library`."""
     return getattr(load_library(source), name)
 
 
 def addresses_of(tensors):
-    """A C array with the addresses of the tensors' numbers."""
+    """Return a C array with the addresses of the tensors' numbers."""
     return (ctypes.c_void_p * len(tensors))(*[tensor.data_ptr() for tensor in tensors])

@@ -101,23 +101,29 @@ class Worker:
         return self._requests
 
     def close(self) -> None:
-        """Send no more requests: the process's sign to end properly."""
+        """Close the connection: no more requests, and the process's sign to end properly."""
         self.connection.close()
 
     def stderr_tail(self, size: int = 2**13) -> str:
-        """The last `size` bytes that the process printed. Kill it first, or it may print more."""
+        """Return the last `size` bytes that the process printed, as text.
+
+        Kill it first, or it may print more.
+        """
         self._printed.seek(max(0, self._printed.seek(0, os.SEEK_END) - size))
         return self._printed.read().decode("utf-8", "replace")
 
     def has_exited(self) -> bool:
-        """Whether the process has exited. Its number stays its own: it is not reaped here."""
+        """Return whether the process has exited. It keeps its number: it is not reaped here."""
         if self.process.returncode is not None or not hasattr(os, "waitid"):
             return self.process.poll() is not None
         options = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self.process.pid, options) is not None
 
     def describe_exit(self) -> str:
-        """How the process exited, such as "ended with exit code 3"; its helpers are killed."""
+        """Return how the process exited, such as "ended with exit code 3"; its helpers are killed.
+
+        It has GRACE seconds to exit, or else "stopped answering".
+        """
         if not wait_for_exit([self], GRACE):
             return "stopped answering"
         self.kill()
@@ -138,9 +144,9 @@ class Worker:
 
 
 def wait_any(workers: list[Worker], timeout: float = POLL) -> list[tuple[Worker, tuple | None]]:
-    """The next reply of each worker that has one in `timeout` seconds: pairs of both.
+    """Return (worker, reply) for each worker that has a reply within `timeout` seconds.
 
-    The reply is None where the process has exited, and no more can come.
+    The reply is its next one, or None where the process has exited, and no more can come.
     """
     # Helpers of a process may keep its side of the connection open after its end.
     exited = [worker for worker in workers if worker.connection.closed or worker.has_exited()]
@@ -159,7 +165,7 @@ def wait_any(workers: list[Worker], timeout: float = POLL) -> list[tuple[Worker,
 
 
 def close_all(workers: list[Worker], grace: float = 0.0) -> None:
-    """End all processes at the same time: properly in `grace` seconds, or else by force."""
+    """End all processes at the same time: properly within `grace` seconds, or else by force."""
     for worker in workers:
         worker.close()
     wait_for_exit(workers, grace)
@@ -168,7 +174,7 @@ def close_all(workers: list[Worker], grace: float = 0.0) -> None:
 
 
 def wait_for_exit(workers: list[Worker], seconds: float) -> bool:
-    """Whether all processes exit within so many seconds."""
+    """Return whether all processes exit within so many seconds."""
     late = time.monotonic() + seconds
     while not (done := all(worker.has_exited() for worker in workers)) and time.monotonic() < late:
         time.sleep(0.005)
@@ -176,7 +182,7 @@ def wait_for_exit(workers: list[Worker], seconds: float) -> bool:
 
 
 def format_exception_only(error: BaseException) -> str:
-    """An error's type and message, such as "ValueError: no"."""
+    """Return an error's type and message, such as "ValueError: no"."""
     return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
@@ -218,18 +224,18 @@ class RequestServer:
             self.after_reply()
 
     def report(self, kind: str, content: Any = None) -> None:
-        """Tell the parent what it has not asked for. Several threads may do so at the same time."""
+        """Send the parent (0, kind, content), for which it has not asked; from any thread."""
         self._send((0, kind, content))
 
     def after_reply(self) -> None:
         """Called after each reply, but for out-of-band ones."""
 
     def format_error(self, error: BaseException) -> Any:
-        """The content of the reply for an error that a method has raised."""
+        """Return the content of the reply for an error that a method has raised."""
         return format_exception_only(error)
 
     def _listen(self):
-        """Receive requests; their end, which may be the parent's, is noticed in a method, too."""
+        """Receive requests until the connection ends; then the process ends, even in a method."""
         with suppress(EOFError, OSError):
             while True:
                 _, method, _ = request = pickle.loads(self._connection.recv_bytes())
@@ -241,12 +247,14 @@ class RequestServer:
         end_soon()
 
     def _reply(self, ticket, method, args):
+        """Call the method, and send its result or its error, with the ticket of the request."""
         try:
             self._send((ticket, "ok", getattr(self, method)(*args)))
         except BaseException as error:  # SystemExit, too
             self._send((ticket, "error", self.format_error(error)))
 
     def _send(self, content):
+        """Send a reply, from any thread; not an error if the parent has ended."""
         packed = pickle.dumps(content)
         with self._sending, suppress(OSError):  # the parent may have ended
             self._connection.send_bytes(packed)
@@ -268,6 +276,7 @@ def end_helpers() -> None:
 
 
 def leads_group() -> bool:
+    """Return whether this process leads a group of its own, in which its helpers are."""
     return os.name == "posix" and os.getpgrp() == os.getpid()
 
 
@@ -277,12 +286,13 @@ PLAIN = bool, int, float, complex, str, bytes, bytearray, list, tuple, set, froz
 
 
 def encode(value: Any, reduce_array: Callable[[Any], tuple | None] | None = None) -> bytes:
-    """None, numbers, strings, bytes, lists, tuples, sets and dicts of them, and arrays, as bytes.
+    """Return a value as bytes, from which `decode` makes it again.
 
-    An array of whatever framework arrives as NumPy's, since the other process need not have that
-    framework; a subclass of dict, list, tuple, str or a number arrives as one of these. Raises
-    TypeError for all else. `reduce_array(value)` gives what `__reduce__` does for an array, and
-    None for other values; by default it is `reduce_to_numpy`.
+    It may be None, a number, a string, bytes, an array, or a list, tuple, set or dict of these. An
+    array of whatever framework arrives as NumPy's, since the other process need not have that
+    framework; a subclass of dict, list, tuple, str or a number arrives as one of these. TypeError
+    for all else. `reduce_array(value)` gives what `__reduce__` does for an array, and None for
+    other values; by default it is `reduce_to_numpy`.
     """
     file = io.BytesIO()
     _Pickler(file, reduce_array or reduce_to_numpy).dump(value)
@@ -293,9 +303,10 @@ decode = pickle.loads  # the value that `encode` was given
 
 
 def reduce_to_numpy(value: Any) -> tuple | None:
-    """How an array of any framework is made again as NumPy's; None for all else.
+    """Return (function, arguments) that make an array of any framework again as NumPy's.
 
-    Numbers in a format that NumPy lacks, such as bfloat16, are widened to float32.
+    None for all else. Numbers in a format that NumPy lacks, such as bfloat16, are widened to
+    float32.
     """
     if not (hasattr(value, "shape") and hasattr(value, "dtype")):  # NumPy's numbers have them
         return None

@@ -48,7 +48,7 @@ def mismatch(result: Any, expected: Any, tolerance: float | None = None) -> str:
 
 
 def _mismatches(result, expected, tolerance):
-    """For each part that differs, in order, how it does."""
+    """Yield how the two results differ, in words, for each part that differs, in order."""
     kind, ours = parts_of(result)
     other_kind, theirs = parts_of(expected)
     if kind is not other_kind:
@@ -65,9 +65,9 @@ def _mismatches(result, expected, tolerance):
 
 
 def any_needs_gradients(results: list) -> bool | None:
-    """Whether notes for gradients were kept for any of these results; None if none can tell.
+    """Return whether any of these results requires gradients; None if no framework can tell.
 
-    Of a result with parts, these are asked, and not what is within them.
+    Of a result with parts, the parts are asked, but not what is within them.
     """
     known = []
     for result in results:
@@ -78,7 +78,11 @@ def any_needs_gradients(results: list) -> bool | None:
 
 
 def parts_of(result: Any) -> tuple[type, Mapping | None]:
-    """What kind of result it is, which another one must be, too; and its parts, if it has any."""
+    """Return (kind, parts): two results agree only if their kinds are the same.
+
+    `kind` is dict, list (also for tuples), a dataclass, Number (also for arrays), or object.
+    `parts` maps keys, positions or field names to the parts; it is None for a result without parts.
+    """
     if isinstance(result, Mapping):
         return dict, result
     if isinstance(result, (list, tuple)):
@@ -89,6 +93,7 @@ def parts_of(result: Any) -> tuple[type, Mapping | None]:
 
 
 def _leaf_mismatches(a, b, tolerance):
+    """Yield how two results without parts differ, if they do: arrays, numbers, or what has `==`."""
     if hasattr(a, "shape") or hasattr(b, "shape"):
         yield from _array_mismatches(a, b, tolerance)
     elif isinstance(a, (float, complex)) or isinstance(b, (float, complex)):
@@ -99,6 +104,7 @@ def _leaf_mismatches(a, b, tolerance):
 
 
 def _array_mismatches(a, b, tolerance):
+    """Yield how two arrays, or an array and a number, differ: in shape, or by more than allowed."""
     import numpy
 
     names = [_format(a), _format(b)]
@@ -121,6 +127,10 @@ def _array_mismatches(a, b, tolerance):
 
 
 def _too_far(gap, largest, name, tolerance):
+    """Yield a text if `gap` is not finite, or above `tolerance` times `largest`.
+
+    `name` is a format of EPSILON, which gives the tolerance where that is None.
+    """
     tolerance = EPSILON[name] ** (2 / 3) if tolerance is None else tolerance
     allowed = tolerance * largest
     if not math.isfinite(gap) or gap > allowed:
@@ -131,7 +141,7 @@ def _too_far(gap, largest, name, tolerance):
 
 
 def _format(array):
-    """The name of an array's floating-point format, '' for whole numbers and the like."""
+    """Return the name in EPSILON of an array's or a number's format; '' if it has no fractions."""
     if isinstance(array, float):
         return "float64"
     if isinstance(array, complex):

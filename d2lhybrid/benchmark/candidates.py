@@ -21,6 +21,7 @@ class Ready:
     function: Callable | InnerLoops
 
     def start(self, label, args, clock):
+        """Return a Runner for the function, which is not called yet."""
         return Runner(label, self.function, args, clock)
 
 
@@ -31,6 +32,7 @@ class Build:
     make: Callable[[], Callable]
 
     def start(self, label, args, clock):
+        """Return a Runner that will build the function; nothing is built yet."""
         return Runner(label, None, args, clock, self.make)
 
 
@@ -45,16 +47,19 @@ def build(make: Callable[[], Callable]) -> Build:
 
 
 def inner_loops(function: Callable, calls: int) -> InnerLoops:
-    """A candidate for `compare` whose one call does so many calls, which share its time.
+    """A candidate for `compare` whose one call does the work of `calls` calls and is timed as such.
 
-    For what can only be timed inside another language: a loop in C, of which the Python around
-    it is then a small part.
+    For what can only be timed inside another language: a loop in C, of which the Python around it
+    is then a small part.
     """
     return InnerLoops(function, calls)
 
 
 def as_candidate(label: str, candidate: Any) -> Any:
-    """The candidate as something with a method `start`. TypeError for what cannot be timed."""
+    """Return the candidate as something with a method `start`; its label is for the error.
+
+    TypeError for what cannot be timed.
+    """
     if isinstance(candidate, (Build, Program, ProgramRunner)):
         return candidate
     if callable(candidate) or isinstance(candidate, InnerLoops):

@@ -58,7 +58,7 @@ MIN_ROUNDS = 10  # of a single trial, for calls so slow that the time limit allo
 
 
 class TooFewProcesses(ValueError):
-    """So few processes give no interval for so many candidates."""
+    """There are too few processes for a 95% CI of so many candidates."""
 
 
 def compare(
@@ -166,9 +166,9 @@ def compare(
 
 
 def checked(candidates, baseline, processes, calls):
-    """The candidates, each with its method `start`.
+    """Return label -> candidate, each with a method `start`.
 
-    Raises TypeError or ValueError if they cannot be compared as asked.
+    Raises TypeError, ValueError or TooFewProcesses if they cannot be compared as asked.
     """
     if len(candidates) < 2:
         raise ValueError(f"compare needs at least two candidates, got {list(candidates)}")
@@ -188,9 +188,9 @@ def checked(candidates, baseline, processes, calls):
 class Trial:
     """One process of each candidate: warmed up, and measured in rounds.
 
-    `runners` maps labels to runners that are loaded, `rounds` holds what was measured, in
-    `duration` seconds. `show` gets texts that say how far it is, `failed` the error of a candidate
-    that fails; if it returns, the candidate is left out.
+    `runners` maps labels to runners that are loaded; `rounds` holds what was measured, in
+    `duration` seconds. `show` gets texts about the progress, `failed` the error of a candidate that
+    fails; if it returns, the candidate is left out.
     """
 
     def __init__(self, runners, clock, show, failed):
@@ -214,9 +214,11 @@ class Trial:
         self._keep(ready)
 
     def measure(self, baseline: str, time_limit: float, at_least: bool) -> None:
-        """Measure rounds for `time_limit` seconds, or as long as MIN_ROUNDS of the fastest take.
+        """Set `rounds` and `duration`: measure rounds for `time_limit` seconds, and one at least.
 
-        `at_least`: whether it should be so many. The environment variable TIME_LIMIT shortens it.
+        With `at_least`, the limit is as long as MIN_ROUNDS rounds of the fastest calls, if that is
+        longer. The environment variable that TIME_LIMIT names may shorten it. If a candidate fails,
+        the measuring starts again without it.
         """
         if len(self.runners) < 2:
             return
@@ -239,9 +241,10 @@ class Trial:
             self.duration = self.clock() - start
 
     def time_single_calls(self, seconds: float) -> None:
-        """Let each program time calls one by one, for so many seconds.
+        """Let each program time calls one by one for so many seconds, and say what memory it took.
 
-        Those whose blocks are calls have done so; they only say how much memory they took.
+        Where a block is a single call, the blocks are such times already, and only memory is asked
+        for.
         """
         if not self.rounds:  # too few candidates are left
             return
@@ -255,6 +258,7 @@ class Trial:
         self._keep(ready)
 
     def _keep(self, labels):
+        """Leave out the runners that have none of these labels."""
         self.runners = {label: r for label, r in self.runners.items() if label in labels}
 
     def timings(self):
@@ -266,7 +270,7 @@ class Trial:
 
 
 def show_after(show: Callable[[str], None], prefix: str, text: str) -> None:
-    """Show a text behind the prefix, or erase both."""
+    """Call `show` with the text behind the prefix; an empty text stays empty, and erases both."""
     show(text and prefix + text)
 
 

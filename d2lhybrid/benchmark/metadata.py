@@ -41,7 +41,11 @@ def describe_machine(*args: Any) -> dict[str, Any]:
 
 
 def merge_metadata(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
-    """What several processes on one machine say of it, as one dict: `2.13.0 and 2.11.0`."""
+    """Merge what `describe_machine` returned in several processes of one machine into one dict.
+
+    Values that differ are joined, `2.13.0 and 2.11.0`; of the dates the first counts. None is for
+    what no process knows.
+    """
     found = {}
     for name in dict.fromkeys(name for each in descriptions for name in each):
         values = [each[name] for each in descriptions if each.get(name) is not None]
@@ -55,12 +59,15 @@ def merge_metadata(descriptions: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def load_average() -> float | None:
-    """How many threads ran or waited for a core in the last minute; None on Windows."""
+    """Return the load average of the last minute: how many threads ran or waited for a core.
+
+    None on Windows.
+    """
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def peak_memory() -> int | None:
-    """The most bytes of memory that this process has had so far; None where nobody says it."""
+    """Return the most memory that this process has had so far, in bytes; None if nobody says it."""
     with suppress(OSError, StopIteration):  # Linux, whose getrusage begins with the parent's peak
         with open("/proc/self/status", encoding="ascii", errors="replace") as file:
             line = next(line for line in file if line.startswith("VmHWM:"))
@@ -101,7 +108,7 @@ def available_cores() -> int:
 
 
 def _cgroup_cpu_quotas(root=Path("/sys/fs/cgroup"), own=Path("/proc/self/cgroup")):
-    """Each CPU quota of this process's cgroups (v2), in cores: 1.5 is 150 ms in each 100 ms.
+    """Yield each CPU quota of this process's cgroups (v2), in cores: 1.5 is 150 ms in each 100 ms.
 
     Python's `os.cpu_count` doesn't ask, see github.com/python/cpython/issues/80235.
     """
@@ -116,6 +123,7 @@ def _cgroup_cpu_quotas(root=Path("/sys/fs/cgroup"), own=Path("/proc/self/cgroup"
 
 
 def _processor():
+    """Return the name of the processor's model, or what `platform` knows of it."""
     try:
         with open("/proc/cpuinfo") as file:  # Linux, where `platform` does not know
             return next(line.split(":")[1].strip() for line in file if line[:10] == "model name")
@@ -129,20 +137,22 @@ _built = set()  # the kinds of all that was built in this process
 
 
 def kinds_so_far() -> tuple[set, tuple[int, int, int]]:
-    """What `build_state` needs, taken before building: types built or alive, and compilations.
+    """Return (kinds, compilations) for `build_state`, taken before building.
 
-    The types of all objects tell what was compiled before `compare` came: in notebook 06 that is
-    what makes the process warm.
+    `kinds` has the kinds that were built here, and the types of all objects that are alive: they
+    tell what was compiled before `compare` came. In notebook 06 that is what makes the process
+    warm. `compilations` are the counts of `frameworks.compilations`.
     """
     return _built | {type(thing) for thing in gc.get_objects()}, frameworks.compilations()
 
 
 def build_state(built: Any, kinds: set, compilations: tuple[int, int, int]) -> str:
-    """Whether this was the first build of its kind, which takes longest, and what a cache gave.
+    """Return how cold the process and the cache were for `built`: 'cold process, warm cache'.
 
-    In words: 'cold process, warm cache'. Two things are of a kind if they have the same type; or,
-    if they are functions, whose type says nothing, the same source; or if torch.compile had a hand
-    in both.
+    The process was cold if this was the first build of its kind, which takes longest. Two things
+    are of a kind if they have the same type; or, if they are functions, whose type says nothing,
+    the same code; or if torch.compile had a hand in both. The cache is mentioned only if a compiler
+    asked it. `kinds` and `compilations` are what `kinds_so_far` returned before the build.
     """
     counts = zip(frameworks.compilations(), compilations, strict=True)
     graphs, hits, misses = (now - then for now, then in counts)

@@ -58,6 +58,7 @@ class Program:
     cold_cache: bool = False
 
     def start(self, label, args, clock):
+        """Start the program in a process, and return its ProgramRunner. `clock` is not used."""
         return ProgramRunner(label, self, args)
 
 
@@ -65,9 +66,10 @@ class ProgramRunner:
     """A program's process, with the interface of `timing.Runner`.
 
     The process starts at once. Then `load` waits until the program's top level has run, and
-    `warm_up` builds the candidate; only then there is what a `Runner` has, and `machine`, what
-    `describe_machine` says there. It is a candidate, too, and can be started again: then it is
-    built with other arguments, in the same process. In the end `close_all` must be called.
+    `warm_up` builds the candidate. Only after that does it have the attributes of a `Runner`, and
+    `machine`, what `describe_machine` says there. It is a candidate, too, and can be started again:
+    then it is built with other arguments, in the same process. In the end `close_all` must be
+    called.
     """
 
     clock = staticmethod(perf_counter)
@@ -99,13 +101,13 @@ class ProgramRunner:
         vars(self).pop("results", None)
 
     def load(self) -> None:
-        """Wait until the program's top level has run."""
+        """Wait until the program's top level has run. CandidateError if that fails."""
         if self.loading:
             self._reply(self.loading, "while its source was run")
             self.loading = None
 
     def warm_up(self, first_calls: int = 0, share_cores: bool = True) -> None:
-        """See `Runner.warm_up`.
+        """Build and warm up the candidate there, see `Runner.warm_up`. CandidateError if it fails.
 
         `share_cores`: whether all processes with a limit of threads keep to the same cores, as many
         as threads. That suits programs that take turns.
@@ -121,13 +123,17 @@ class ProgramRunner:
         return self.fastest
 
     def __getattr__(self, name):
+        """Return a method of ASKED, which calls the method of the `Runner` in the process."""
         if name not in ASKED:
             raise AttributeError(f"a program's runner has no {name!r}, or not yet")
         return partial(self._ask, ASKED[name], name)
 
     @cached_property
     def results(self) -> list[Any]:
-        """As a `Runner` has them, with NumPy's arrays. They are sent only now."""
+        """What the first and the third call returned, arrays as NumPy's; sent when first asked for.
+
+        CandidateError if a result cannot be sent.
+        """
         sent = self._ask("while its results were sent", "results")
         for refusal in [result for result in sent if isinstance(result, str)]:
             text = f"returned what cannot be checked: {refusal}; check=False needs no result"
@@ -135,13 +141,19 @@ class ProgramRunner:
         return [decode(result) for result in sent]
 
     def time_single_calls(self, seconds: float) -> None:
-        """Set `single`, the times of calls that were timed one by one, and `memory`."""
+        """Set `single`, the seconds of calls that were timed one by one, and `memory`, in bytes."""
         self.single, self.memory = self._ask("while it was timed", "time_single_calls", seconds)
 
     def _ask(self, doing, method, *args):
+        """Call a method of the ProgramServer, and return its result; errors as of `_reply`."""
         return self._reply(self.worker.request(method, *args), doing)
 
     def _reply(self, ticket, doing):
+        """Wait for the reply that has this ticket, and return its content.
+
+        CandidateError if the program has raised, has ended, or does not answer for TIMEOUT seconds;
+        `doing` says in the message what it was doing.
+        """
         late = monotonic() + TIMEOUT
         while monotonic() < late:
             for _, reply in wait_any([self.worker]):
@@ -166,7 +178,10 @@ class ProgramRunner:
 
 
 def close_all(runners: Iterable[Runner | ProgramRunner]) -> None:
-    """End all processes, at the same time: properly if they do so soon, or else by force."""
+    """End the processes of all runners at the same time, after GRACE seconds by force.
+
+    Runners of this process are left alone.
+    """
     runners = [runner for runner in runners if runner.worker]
     workers.close_all([runner.worker for runner in runners], GRACE)
     for runner in runners:
@@ -212,7 +227,7 @@ def start_workers(
 
 @contextmanager
 def passed_to(on_error: Callable[[CandidateError], None] | None) -> Iterator[None]:
-    """A block whose CandidateError goes to `on_error`, which may raise it; None raises it."""
+    """A context manager that passes a CandidateError of its block to `on_error`, or raises it."""
     try:
         yield
     except CandidateError as error:
@@ -230,7 +245,7 @@ class ProgramServer(workers.RequestServer):
     runner = None
 
     def load(self, label, program):
-        """Run the program's top level, as a module."""
+        """Run the program's top level, as a module, and find the function that builds."""
         self.label, self.filename, path = label, program.filename, program.path
         module = sys.modules[MODULE] = ModuleType(MODULE)
         module.__file__ = path or program.filename
@@ -243,7 +258,12 @@ class ProgramServer(workers.RequestServer):
         self.function = getattr(module, program.build)
 
     def build(self, args, first_calls, cores):
-        """Build the candidate and warm it up; returns what the comparison wants to have of it."""
+        """Build the candidate with these encoded arguments, and warm it up.
+
+        `first_calls` is for `Runner.warm_up`, `cores` for `keep_to_cores`. Returns a dict for the
+        ProgramRunner's attributes: the Runner's `build`, `build_state`, `warmup`, `fastest` and
+        `inner_calls`, and `machine`.
+        """
         args = decode(args)  # only now: it loads NumPy, and the program comes first
         keep_to_cores(cores)  # and what it starts from now on
         # What is kept is encoded at once: a later call may change it.
@@ -256,18 +276,19 @@ class ProgramServer(workers.RequestServer):
         return {name: getattr(self.runner, name) for name in names} | {"machine": machine}
 
     def results(self):
-        """What was kept: see `encoded`."""
+        """Return what the first and the third call returned, each as `encoded` returns it."""
         return self.runner.results
 
     def time_single_calls(self, seconds):
-        """The times of calls, timed one by one, and the most memory that this process had."""
+        """Return (seconds of each call, timed by itself; this process's peak memory in bytes)."""
         return self.runner.single_calls(seconds), peak_memory()
 
     def __getattr__(self, name):
+        """All other requests are for the Runner."""
         return getattr(self.runner, name)
 
     def format_error(self, error):
-        """An error in words, and the line of the program's own source where it was, or 0."""
+        """Return (message, line of the program's source where the error was, or 0)."""
         if isinstance(error, CandidateError):
             error = error.__cause__
         frames = traceback.extract_tb(error.__traceback__)
@@ -276,7 +297,7 @@ class ProgramServer(workers.RequestServer):
 
 
 def encoded(result):
-    """The result as bytes; or, if it cannot be encoded, the error's message as a str."""
+    """Return the result as bytes, see `encode`; or, if it can't be sent, why, as a str."""
     try:
         return encode(result)
     except Exception as error:  # of the program's own types, too
@@ -284,7 +305,7 @@ def encoded(result):
 
 
 def keep_to_cores(count):
-    """Let all threads of this process share so many cores, on Linux; None for all cores.
+    """Keep all threads of this process to the same `count` cores, on Linux; None is for no limit.
 
     A framework may hand the work of its one thread to another one. How long that one takes to wake
     up depends on the core where it happens to be: on another one, a call of JAX takes half as long

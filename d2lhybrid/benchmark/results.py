@@ -32,7 +32,7 @@ BUILD_COSTS = [Column("build cost", 9), Column("break-even", 13)]
 
 @dataclass(frozen=True)
 class Speedup:
-    """The baseline's time divided by the candidate's: above 1 is faster."""
+    """A speed-up, the baseline's time divided by the candidate's: above 1 is faster."""
 
     speedup: float
     low: float  # its 95% CI
@@ -76,7 +76,7 @@ class Result(Speedup):
 
 
 class Answers(Table, Mapping):
-    """A table that also maps to the answers in it; a subclass has them as a dict, `answers`."""
+    """A table that is also a mapping; a subclass has what it maps as a dict, `answers`."""
 
     def __getitem__(self, key):
         return self.answers[key]
@@ -116,7 +116,7 @@ class Comparison(Answers):
 
     @cached_property
     def noise_floor(self) -> float:
-        """How far the baseline may seem to differ from itself: 0.01 for 1%."""
+        """How far the baseline may seem to differ from itself: 0.01 for 1%; infinity if unknown."""
         bases = self._of(self.baseline)
         pairs = [zip(base.block_a, base.block_b, strict=True) for base in bases]
         low, _, high = interval(_independent([[log(a / b) for a, b in each] for each in pairs]))
@@ -124,7 +124,10 @@ class Comparison(Answers):
 
     @property
     def equivalence_margin(self) -> float:
-        """The ratio that a verdict must exceed: the smallest effect, on top of the noise floor."""
+        """The speed-up that a clear verdict must exceed: the smallest effect on top of the noise.
+
+        It is (1 + `min_effect`) * (1 + `noise_floor`).
+        """
         return (1 + self.min_effect) * (1 + self.noise_floor)
 
     @property
@@ -158,6 +161,7 @@ class Comparison(Answers):
         return [timings[label] for timings in self.processes]
 
     def _result(self, label):
+        """Return the Result of the candidate that has this label."""
         owns, bases = self._of(label), self._of(self.baseline)
         rounds = [log_speedups(own, base) for own, base in zip(owns, bases, strict=True)]
         values = _independent(rounds)
@@ -183,18 +187,22 @@ class Comparison(Answers):
         )
 
     def _judged(self, values, noise_floor):
+        """Return the Speedup, with interval and verdict, that these log speed-ups show."""
         low, middle, high = interval(values, self.alpha)
         verdict = judge(low, high, self.min_effect, noise_floor)
         return Speedup(exp(middle), exp(low), exp(high), verdict)
 
     def _each_process(self, label):
-        """The interval of the log speed-up of each process, if there are several."""
+        """Return (low, median, high) of the log speed-up in each process; [] if there is one."""
         pairs = list(zip(self._of(label), self._of(self.baseline), strict=True))
         several = pairs if len(pairs) > 1 else []
         return [interval(log_speedups(own, base), self.alpha) for own, base in several]
 
     def _break_even(self, owns, speedups):
-        """After how many calls the build cost is paid back: low, middle, high; None for never."""
+        """Return after how many calls building is paid back: [low, median, high]; None for never.
+
+        `owns` are the candidate's measurements, `speedups` its log speed-ups, one for each process.
+        """
         found = []
         for own, speedup in zip(owns, speedups, strict=True):
             saved = own.median_time * (exp(speedup) - 1)
@@ -203,6 +211,7 @@ class Comparison(Answers):
         return [ceil(calls) if isfinite(calls) else None for calls in ends]
 
     def _total(self, owns, bases):
+        """Return the Total of building and `calls` calls; None where `calls` was not given."""
         if self.calls is None:
             return None
         own, base = ([t.total_time(self.calls) for t in timings] for timings in (owns, bases))
@@ -230,7 +239,7 @@ class Comparison(Answers):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Comparison":
-        """The comparison that `to_dict` wrote, perhaps through JSON."""
+        """Return the comparison of which `to_dict` made this dict, perhaps by an older version."""
         data = _renamed(data)
         processes = [{k: _measurement_from(m) for k, m in one.items()} for one in data["processes"]]
         return cls(**(data | {"processes": tuple(processes)}))
@@ -238,7 +247,10 @@ class Comparison(Answers):
     # How it is shown ------------------------------------------------------------------------
 
     def _tables(self, wide):
-        """For each table in text, or part of the wide one: columns, and cells by label."""
+        """Yield (columns, cells) of each table of the text, or of each part of the one wide table.
+
+        `cells` maps labels to the strings of a row, without the label.
+        """
         yield (
             SPEEDS,
             {r.label: [seconds(r.median), *self._ratio_cells(r, r)] for r in self.values()},
@@ -278,10 +290,11 @@ class Comparison(Answers):
         return self._summary([f"built: {'; '.join(built)}"] if built else [])
 
     def _built(self):
-        """What had to be built, and so has a build cost."""
+        """Return the Results of the candidates that had to be built, and so have a build cost."""
         return [result for result in self.values() if result.build_cost is not None]
 
     def _ratio_cells(self, r, speedup):
+        """Return the cells of RATIO: of a Result, with its own speed-up or that of its Total."""
         if r.label == self.baseline:
             return ["", "", "baseline"]
         if not speedup.is_known:
@@ -290,6 +303,7 @@ class Comparison(Answers):
         return [ratio(speedup.speedup), ends, speedup.verdict]
 
     def _cost_cells(self, r):
+        """Return three cells of a Result: build cost, break-even, and the interval of that."""
         if r.label == self.baseline:
             return [seconds(r.build_cost), "baseline", ""]
         if r.break_even is None:
@@ -300,7 +314,7 @@ class Comparison(Answers):
         return [seconds(r.build_cost), calls, f"{low} to {high}"]
 
     def _summary(self, built=()):
-        """The lines below the tables: how fine the measuring was, notes, and where it was made."""
+        """Return the lines below the tables: the precision, notes, and where it was measured."""
         floor = f"{self.noise_floor:.1%}" if isfinite(self.noise_floor) else "not known"
         processes = f"{len(self.processes)} processes, " if len(self.processes) > 1 else ""
         line = f"noise floor {floor}, {processes}{self.rounds} rounds in {self.duration:.2f} s"
@@ -314,7 +328,7 @@ class Comparison(Answers):
         return [line, *notes, *built, *self.measured_on().splitlines()]
 
     def _remarks(self):
-        """What must be known of the machine and of single candidates."""
+        """Yield, in words, what must be known of the machine and of single candidates."""
         if limit := self.machine.get("time_limit"):
             yield f"{TIME_LIMIT}={limit} limits the seconds of measuring"
         worst = min(self.values(), key=lambda r: r.independent_rounds)
@@ -329,12 +343,12 @@ class Comparison(Answers):
 
 
 def _where_built(r):
-    """Whether process and caches were cold, in words; '' if it was not built."""
+    """Return `in a cold process, warm cache` or the like; '' if it was not built."""
     return f"in a {r.build_state}" if r.build_state else ""
 
 
 def ratio(number: float) -> str:
-    """A speed-up in three decimals, or where these are 0 in three digits."""
+    """Return a speed-up in three decimals, or in three significant digits if it is below 0.001."""
     return f"{number:.3f}" if number >= 0.001 else f"{number:.3g}"
 
 
@@ -347,7 +361,10 @@ def pictures() -> ModuleType:
 
 
 def _independent(rounds):
-    """The values whose median counts: of a single process its rounds, of several their medians."""
+    """Return the values whose median counts, from the log speed-ups of the rounds of each process.
+
+    Of a single process these are its rounds, of several processes the median of each.
+    """
     return rounds[0] if len(rounds) == 1 else [median(values) for values in rounds]
 
 
@@ -356,9 +373,11 @@ RENAMED = {"took": "duration", "built_in": "build_state", "launches": "processes
 
 
 def _renamed(data):
+    """Return a dict from a file, with its fields under their present names."""
     return {RENAMED.get(name, name): value for name, value in data.items()}
 
 
 def _measurement_from(data):
+    """Return the Measurement of a dict from a file."""
     fields = _renamed(data).items()
     return Measurement(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields})

@@ -61,8 +61,9 @@ def rank(n: int, alpha: float = ALPHA) -> int:
 
 
 def interval(values: Sequence[float], alpha: float = ALPHA) -> Interval:
-    """The median of values, in the order of measuring, and its interval: (low, median, high).
+    """Return (low, median, high): the median of the values, and its confidence interval.
 
+    The values are in the order of measuring, as neighbors that resemble each other make it wider.
     `alpha` is how often the interval may miss the median. Too few values give -inf and inf.
     """
     ordered = sorted(values)
@@ -101,7 +102,10 @@ def effective_sample_size(values: Sequence[float]) -> int:
 
 
 def _excess(values):
-    """By what factor the variance of sums of neighbors exceeds that of independent values."""
+    """Return by what factor the variance of sums of neighbors exceeds that of independent values.
+
+    It is 1 where the excess may be chance.
+    """
     n, mean = len(values), fmean(values)
     variance = fmean([(value - mean) ** 2 for value in values])
     sums = [0.0]
@@ -122,5 +126,5 @@ def _excess(values):
 
 
 def least_processes(others: int, alpha: float = ALPHA) -> int:
-    """The fewest processes that give an interval for so many candidates beside the baseline."""
+    """Return the fewest processes that give an interval for so many candidates and the baseline."""
     return next(n for n in count(1) if rank(n, alpha / others))

@@ -159,7 +159,7 @@ def sweep(
 
 
 def _last_zero(points):
-    """The last x where the lines between points (x, y) are 0."""
+    """Return the last x where the line through the points (x, y) crosses 0."""
     changes = [(p, q) for p, q in pairwise(points) if (p[1] < 0) != (q[1] < 0)]
     (x, y), (x_after, y_after) = changes[-1]
     return x + (x_after - x) * y / (y - y_after)

@@ -41,7 +41,7 @@ LONG_FIRST_CALLS = 1.0  # seconds: the limit where more first calls are asked fo
 
 @dataclass(frozen=True)
 class InnerLoops:
-    """A candidate that does many calls in one; `candidates.inner_loops` makes it."""
+    """A candidate whose one call does the work of many; `candidates.inner_loops` makes it."""
 
     function: Callable
     calls: int
@@ -63,23 +63,23 @@ class Measurement:
 
     @property
     def median_time(self) -> float:
-        """Of a call: the median of all blocks."""
+        """Seconds per call: the median of all blocks."""
         return median(self.block_a + self.block_b)
 
     @property
     def mean_time(self) -> float:
-        """Of a call: the mean of all blocks."""
+        """Seconds per call: the mean of all blocks."""
         return fmean(self.block_a + self.block_b)
 
     @property
     def build_cost(self) -> float:
-        """The time of building, and what the first calls took longer than later ones."""
+        """Seconds of building, and what the first calls took longer than later ones."""
         usual = self.median_time * self.inner_calls
         return max(0.0, (self.build or 0.0) + sum(time - usual for time in self.warmup))
 
     @property
     def single_calls(self) -> tuple[float, ...]:
-        """The times of calls that were timed one by one: blocks of one call were so anyway."""
+        """Seconds of each call timed alone: the blocks if each is one call, else `single`."""
         return self.block_a + self.block_b if self.calls * self.inner_calls == 1 else self.single
 
     def total_time(self, calls: int) -> float:
@@ -102,7 +102,8 @@ class Plan(NamedTuple):
 class CandidateError(RuntimeError):
     """The candidate `label` failed.
 
-    `__cause__` is the error that it raised in this process.
+    `error` is the exception, or a text that goes on after "candidate 'label'". `__cause__` is the
+    error that it raised in this process.
     """
 
     def __init__(self, label: str, error: Exception | str):
@@ -113,7 +114,7 @@ class CandidateError(RuntimeError):
 
 @contextmanager
 def blamed_on(label):
-    """A block whose errors are the candidate's."""
+    """A context manager that raises an error of its block as the CandidateError of `label`."""
     try:
         yield
     except Exception as error:
@@ -144,8 +145,8 @@ class Runner:
     def warm_up(self, first_calls: int = 0) -> None:
         """Build the candidate, if that is asked for, and make its first calls.
 
-        They are at least so many as `first_calls`, in case there is time for them. CandidateError
-        if it fails, TypeError if what is built cannot be called.
+        They are `first_calls` or more, unless these take longer than LONG_FIRST_CALLS.
+        CandidateError if it fails, TypeError if what is built cannot be called.
         """
         before, start = self._build and kinds_so_far(), self.clock()
         if self._build:
@@ -166,7 +167,7 @@ class Runner:
     def _warmed_up(self, first_calls):
         """Call until the calls are alike: TorchScript watches two, and compiles in the third.
 
-        Returns the seconds of these calls, and the results that are kept.
+        Returns the seconds of each of these calls, and the two results that are kept.
         """
         times, kept, elapsed = [], [], 0.0
         limits = [(MIN_WARMUP, inf), (MAX_WARMUP, LONG_WARMUP), (first_calls, LONG_FIRST_CALLS)]
@@ -180,19 +181,19 @@ class Runner:
         return tuple(times), kept
 
     def _one_call(self):
-        """Its seconds, and what it returned."""
+        """Call once; returns the seconds, and what the call returned."""
         with blamed_on(self.label):
             start = self.clock()
             result = self.function(*self.args)
             return self.clock() - start, result
 
     def try_once(self) -> float:
-        """One more call, to learn how fast a call can be; returns `fastest`."""
+        """Make one more call, to learn how fast a call can be; returns `fastest`, in seconds."""
         self.fastest = min(self.fastest, self._one_call()[0])
         return self.fastest
 
     def fitting_calls(self) -> int:
-        """How many calls take as long as a block should."""
+        """Return how many calls take as long as a block should. ValueError if they take no time."""
         calls = max(1, round(BLOCK / max(self.fastest, SHORT)))
         while calls >= BLOCK / SHORT:  # so short a call cannot be timed alone
             if min(self._block(calls, untimed=1) for _ in range(3)) >= BLOCK / 2:
@@ -203,10 +204,11 @@ class Runner:
         return calls
 
     def measure(self, calls: int, untimed: int) -> float:
-        """Seconds a call: the mean over one block, begun with the calls that are not timed.
+        """Make `untimed` calls, then time a block of `calls` calls; returns the seconds per call.
 
-        One such call brings the function's own data into the caches. Without it, a block that
+        An untimed call brings the function's own data into the caches. Without it, a block that
         follows a block of the same function would seem faster. A long call does not need it.
+        ValueError if the clock sees no time pass.
         """
         duration = self._block(calls, untimed)
         if duration <= 0:
@@ -214,13 +216,14 @@ class Runner:
         return duration / calls / self.inner_calls
 
     def single_calls(self, seconds: float) -> list[float]:
-        """The times of calls, each timed by itself, in so many seconds; MANY at most."""
+        """Time calls one by one for `seconds`, at most MANY; returns the seconds of each."""
         times, began = [], self.clock()
         while len(times) < MANY and self.clock() - began < seconds:
             times.append(self._block(1, untimed=0) / self.inner_calls)
         return times
 
     def _block(self, calls, untimed):
+        """Make `untimed` calls, then `calls` calls; returns the seconds of the latter together."""
         function, clock = self.function, self.clock
         with blamed_on(self.label):
             for args in repeat(self.args, untimed):
@@ -258,7 +261,7 @@ class Rounds:
         return min(len(times) for _, times in self._order)
 
     def shortest(self) -> float:
-        """Seconds that a round takes at least."""
+        """Return the seconds of a round in which each call is as fast as the fastest so far."""
         return sum(sum(self.plans[runner]) * runner.fastest for runner, _ in self._order)
 
     def timings(self) -> dict[str, Measurement]:
@@ -273,10 +276,10 @@ class Rounds:
 
 
 def fit_blocks(runners: list[Runner], baseline: Runner) -> dict[Runner, Plan]:
-    """Choose how the blocks of each runner are made, for all runners together.
+    """Return runner -> Plan: how the blocks of each are made, chosen for all together.
 
-    They are tried in turn, so that a busy moment is one for all. A runner whose block size is
-    within a factor of four of the baseline's gets the baseline's: only if equal functions are
+    The runners are tried in turn, so that a busy moment is one for all. A runner whose block size
+    is within a factor of four of the baseline's gets the baseline's: only if equal functions are
     treated as equals is either as likely to be the faster one in a round.
     """
     start = baseline.clock()
@@ -299,7 +302,7 @@ def fit_blocks(runners: list[Runner], baseline: Runner) -> dict[Runner, Plan]:
 
 
 def device_clock() -> float:
-    """Seconds, read when every device has done what was asked of it."""
+    """Wait until every device has done what was asked of it, and return the time, in seconds."""
     frameworks.synchronize()  # what is still to be done belongs to what came before
     return perf_counter()
 
@@ -317,7 +320,7 @@ def no_garbage_collection():
 
 
 def python_calls(function: Callable, *args: Any) -> int:
-    """Count the functions of Python that one call of `function(*args)` calls, itself among them.
+    """Count the Python functions that one call of `function(*args)` runs, itself among them.
 
     What is done only in the first calls, such as compiling, is not counted: there are three calls
     before the one that is. Functions written in C are not counted either.

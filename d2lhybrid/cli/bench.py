@@ -16,7 +16,7 @@ from .compare import add_json, positive_int, write_json
 
 
 def add_command(commands):
-    """The options of `bench`, and what runs it."""
+    """Add the parser of `bench` to `commands`, which argparse's `add_subparsers` has returned."""
     parser = commands.add_parser(
         "bench",
         help="compare the ways to run the course's network",
@@ -36,7 +36,10 @@ def add_command(commands):
 
 
 def run(options):
-    """Measure, print and write. Exit status 2 for options that make no sense together."""
+    """Run `bench` with its parsed options: measure, print, and write the file of --json.
+
+    Exit status 2 for options that make no sense together.
+    """
     if options.processes and not options.frameworks:
         options.error("--processes needs --frameworks")
     os.environ |= dict.fromkeys(THREADS, "1")  # read when frameworks are loaded
@@ -57,7 +60,7 @@ def run(options):
 
 
 def without_limits(comparison):
-    """The comparison without the limits, which nobody can choose, and a line about each limit."""
+    """Return the comparison without the limits, which nobody can choose, and a line about each."""
     limits = [label for label in comparison if "limit: " in label]
     lines = [f"{label}: {seconds(comparison[label].median)} per call" for label in limits]
     ways = [label for label in comparison if label not in limits]

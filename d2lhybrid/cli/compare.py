@@ -49,7 +49,7 @@ EXAMPLE = Path(__file__).with_name("example.py")
 
 
 def add_command(commands):
-    """The options of `compare`, and what runs it."""
+    """Add the parser of `compare` to `commands`, which argparse's `add_subparsers` has returned."""
     parser = commands.add_parser(
         "compare",
         help="compare the candidates that a file of yours builds: does compiling help your model?",
@@ -74,7 +74,7 @@ def add_command(commands):
 
 
 def run(options):
-    """Compare, print and write. The exit status is in the module's docstring."""
+    """Run `compare` with its parsed options; the exit status is in the module's docstring."""
     if options.example:
         print(EXAMPLE.read_text(encoding="utf-8"), end="")
         return
@@ -108,10 +108,10 @@ class UnusableFile(ValueError):
 
 
 def builders(path: Path, parameters: int = 0) -> list[str]:
-    """The names of the functions of a file that build candidates.
+    """Return the names of the functions of a file that build candidates.
 
-    They are those with so many `parameters`, none or one for a size. UnusableFile if there are
-    fewer than two, or the file is no Python program.
+    They are those at the top level that take so many `parameters`: none, or one for a size.
+    UnusableFile if there are fewer than two, or the file is no Python program.
     """
     try:
         tree = ast.parse(path.read_text("utf-8-sig"), str(path))
@@ -127,7 +127,7 @@ def builders(path: Path, parameters: int = 0) -> list[str]:
 
 
 def _takes(arguments, count):
-    """Whether a function takes so many plain arguments, and nothing else."""
+    """Return whether an `ast.arguments` has `count` plain parameters, no defaults and no others."""
     plain = arguments.posonlyargs + arguments.args
     return len(plain) == count and sum(map(bool, vars(arguments).values())) == bool(count)
 
@@ -176,12 +176,12 @@ def _let_threads_sleep():
 
 
 def _in_options(text):
-    """A message of `compare`, as it reads for a command."""
+    """Return a message of `compare` with the command's options in place of arguments."""
     return str(text).replace("check=False", "--no-check").replace("tolerance=", "--tolerance ")
 
 
 def report(answer: Comparison | Sweep) -> None:
-    """Print the answer, and what it means."""
+    """Print the answer, and the advice that follows from it."""
     if isinstance(answer, Sweep):
         said = [f"{size}: {advice(comparison)}" for size, comparison in answer.items()]
     else:
@@ -190,7 +190,7 @@ def report(answer: Comparison | Sweep) -> None:
 
 
 def single_calls(comparison: Comparison) -> str:
-    """A table of how long calls take that were timed one by one, and of the memory of each process.
+    """Return a table of how long single calls take, and of how much memory each process had.
 
     Where a block was one call, each call was timed by itself anyway; that may differ from process
     to process. A percentile is shown if at least five calls took longer.
@@ -213,7 +213,7 @@ def single_calls(comparison: Comparison) -> str:
 
 
 def advice(comparison: Comparison) -> str:
-    """Which candidate to take; or to stay with the baseline; or that this run cannot tell.
+    """Return which candidate to take; or to stay with the baseline; or that this run cannot tell.
 
     Where the number of calls is given, the total of building and calling counts, otherwise a call.
     It speaks to who has called `python -m d2lhybrid compare`, and names its options.
@@ -239,11 +239,12 @@ def advice(comparison: Comparison) -> str:
 
 
 def _range(found):
+    """Return the interval as ` (1.02 to 1.30)`; '' where it is not known."""
     return f" ({found.low:.2f} to {found.high:.2f})" if found.is_known else ""
 
 
 def _pays(result):
-    """The clause ", and building it pays after about N calls"; '' where that is not known."""
+    """Return the clause ", and building it pays after about N calls"; '' where N is not known."""
     low, calls, high = result.break_even_low, result.break_even, result.break_even_high
     if not calls:
         return ""
@@ -252,7 +253,7 @@ def _pays(result):
 
 
 def _hint(comparison, result):
-    """What would make the interval of an unclear result narrower."""
+    """Return, as a clause, why a result is unclear, or what would make its interval narrower."""
     if not comparison.complete:
         return "it was interrupted, so let it run to its end"
     if result.total is None and result.low > 1 + comparison.min_effect:
@@ -268,27 +269,30 @@ def _hint(comparison, result):
 
 
 def positive_int(text):
-    """A whole number, 1 or more."""
+    """Return `text` as a whole number, for argparse; ArgumentTypeError unless it is 1 or more."""
     if not (text.isdecimal() and int(text) >= 1):
         raise argparse.ArgumentTypeError(f"{text!r} must be a whole number, 1 or more")
     return int(text)
 
 
 def output_file(path):
-    """The path of a file in a folder that is there: nobody wants to learn after measuring."""
+    """Return `path`, for argparse; ArgumentTypeError if its folder does not exist.
+
+    Nobody wants to learn that only after the measuring.
+    """
     if not Path(path).parent.is_dir():
         raise argparse.ArgumentTypeError(f"the folder of {path!r} does not exist")
     return path
 
 
 def add_json(parser):
-    """The option for a file."""
+    """Add the option --json, the file to which `write_json` writes."""
     about = "write all that was measured"
     parser.add_argument("--json", type=output_file, metavar="FILE", help=about)
 
 
 def write_json(path: str | None, answer: Comparison | Sweep) -> None:
-    """Write {"comparison": what `Comparison.from_dict` reads}, or {"sweep": ...}."""
+    """Write {"comparison": what `Comparison.from_dict` reads}, or {"sweep": ...}; None: nothing."""
     if path:
         kind = "sweep" if isinstance(answer, Sweep) else "comparison"
         Path(path).write_text(json.dumps({kind: answer.to_dict()}), encoding="utf-8")

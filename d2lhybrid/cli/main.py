@@ -8,7 +8,10 @@ from . import bench, compare
 
 
 def main(arguments=None):
-    """Run the command that `arguments` name, by default those of the program."""
+    """Run the command that `arguments` name, by default those of the program.
+
+    SystemExit with the command's exit status, unless that is 0.
+    """
     about = "`compare` asks about your model, `bench` about the course's network."
     parser = argparse.ArgumentParser(prog="d2lhybrid", description=about)
     parser.add_argument("--version", action="version", version=f"d2lhybrid {__version__}")
@@ -20,7 +23,7 @@ def main(arguments=None):
 
 
 def run():
-    """`main`, for a terminal: without a traceback for Ctrl-C."""
+    """Run `main` for a terminal: Ctrl-C ends it with exit status 130, and without a traceback."""
     sys.stdout.reconfigure(errors="replace")  # not every terminal has a sign for micro
     try:
         main()

@@ -66,7 +66,10 @@ def build(*args):
 
 
 def missing_frameworks() -> list[str]:
-    """The frameworks that are not installed, so that their variants cannot be run."""
+    """Return the frameworks that are not installed, so that their variants cannot be run.
+
+    They have the names that labels begin with, such as "PyTorch" and "Keras on TensorFlow".
+    """
     missing = [label for label, (file, *_) in VARIANTS.items() if not is_installed(file)]
     return list(dict.fromkeys(label.partition(", ")[0] for label in missing))
 
@@ -91,28 +94,29 @@ def framework_variants(training: bool = False) -> dict[str, Program]:
 
 
 def installed_variants() -> dict[str, tuple]:
-    """The rows of `VARIANTS` that can be run here."""
+    """Return the rows of `VARIANTS` that can be run here."""
     return {label: row for label, row in VARIANTS.items() if is_installed(row[0])}
 
 
 def program(module: str, function: str) -> Program:
-    """What a function in a module of this folder builds, in a process that has one thread."""
+    """Return the Program that `function` of a module in this folder builds, with one thread."""
     return isolated(PROGRAM.format(module=module, function=function), threads=1)
 
 
 def network_data(rows: int = 1, sizes: Sequence[int] = SIZES) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Weights of a network with these widths, an input and a target, the same each time.
+    """Return (weights, input, target) for a network of these widths, the same each time.
 
-    The weights are a matrix (inputs, outputs) and a bias for each layer; the input is (rows, 512),
-    the target (rows, 2). All are drawn at random.
+    The weights are a matrix (inputs, outputs) and a bias (outputs,) for each layer; the input is
+    (rows, 512), the target (rows, 2). All are float32 and drawn at random.
     """
     return network_weights(sizes), network_input(rows), network_target(rows)
 
 
 def network_weights(sizes: Sequence[int] = SIZES) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Weights of a network with these widths: a matrix (inputs, outputs) and a bias for each layer.
+    """Return the weights of a network of these widths: (matrix, bias) for each layer.
 
-    They are drawn at random, and are the same each time.
+    A matrix is (inputs, outputs), a bias (outputs,). They are drawn at random, and are the same
+    each time.
     """
     draw = np.random.default_rng(0).standard_normal
     return [
@@ -122,10 +126,10 @@ def network_weights(sizes: Sequence[int] = SIZES) -> list[tuple[np.ndarray, np.n
 
 
 def network_input(rows: int = 1) -> np.ndarray:
-    """An input (rows, 512), drawn at random, the same each time."""
+    """Return an input (rows, 512), drawn at random, the same each time."""
     return np.float32(np.random.default_rng(1).standard_normal((rows, SIZES[0])))
 
 
 def network_target(rows: int = 1) -> np.ndarray:
-    """What the network is to learn, (rows, 2), drawn at random, the same each time."""
+    """Return what the network is to learn, (rows, 2), drawn at random, the same each time."""
     return np.float32(np.random.default_rng(2).standard_normal((rows, SIZES[-1])))

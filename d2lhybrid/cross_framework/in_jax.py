@@ -41,6 +41,7 @@ jit_relu = partial(eager, compiler=jax.jit, net=with_relu)
 
 
 def train_eager(weights, x, target, rate, compiler=lambda step: step):
+    """Return a function that makes one step of training and returns the loss from before it."""
     params, x, target = jax.tree.map(jnp.array, (weights, x, target))
 
     def loss_of(params):

@@ -10,7 +10,7 @@ mx.npx.set_np()
 
 
 def compiled(function):
-    """A function as a block, since MXNet compiles only these."""
+    """Return a function as a hybridized block, since MXNet compiles only blocks."""
     block = nn.HybridLambda(lambda F, x: function(x))
     block.hybridize()
     return block
@@ -20,6 +20,7 @@ compilers = {"MXNet": compiled}
 
 
 def network(weights):
+    """Return the network as a HybridSequential with these weights."""
     net = nn.HybridSequential()
     for matrix, bias in weights:
         relu = None if bias is weights[-1][1] else "relu"
@@ -32,6 +33,7 @@ def network(weights):
 
 
 def eager(weights, x, compiler=lambda net: None):
+    """Return a function that runs the network on `x`; `compiler(net)` first changes the network."""
     net, x = network(weights), np.array(x)
     compiler(net)  # it changes the network itself
 
@@ -51,6 +53,7 @@ static = partial(eager, compiler=hybridize_statically)
 
 
 def train_eager(weights, x, target, rate, compiler=lambda net: None):
+    """Return a function that makes one step of training and returns the loss from before it."""
     net, x, target = network(weights), np.array(x), np.array(target)
     compiler(net)
     # kvstore=None: there is one device, so nothing has to be exchanged between several.

@@ -6,6 +6,7 @@ import numpy as np
 
 
 def network(weights):
+    """Return a function that runs the network on an array (rows, inputs)."""
     (a, b), (c, d), (e, f) = weights
 
     def net(x):
@@ -17,4 +18,5 @@ def network(weights):
 
 
 def products(weights, x):
+    """Return a function that runs the network on `x`."""
     return partial(network(weights), x)

@@ -8,6 +8,7 @@ from onnxruntime import InferenceSession, SessionOptions
 
 
 def model(weights):
+    """Return the network as an ONNX model with a float32 input `x` of shape (n, inputs)."""
     nodes, arrays, last = [], [], "x"
     for i, pair in enumerate(weights):
         if i:
@@ -25,6 +26,7 @@ def model(weights):
 
 
 def network(weights, threads=1):
+    """Return a function that runs the network on an array (rows, inputs), with so many threads."""
     options = SessionOptions()
     options.intra_op_num_threads = threads  # it does not look at the environment
     # Threads that wait for work by asking all the time would slow down the others' blocks.
@@ -34,4 +36,5 @@ def network(weights, threads=1):
 
 
 def session(weights, x):
+    """Return a function that runs the network on `x`."""
     return partial(network(weights), x)

@@ -14,6 +14,7 @@ compilers = {"Paddle, bytecode": from_bytecode, "Paddle, source": from_source}
 
 
 def network(weights):
+    """Return the network as a Sequential with these weights."""
     layers = []
     for matrix, bias in weights:
         layers += [nn.Linear(*matrix.shape), nn.ReLU()]
@@ -23,6 +24,7 @@ def network(weights):
 
 
 def eager(weights, x, compiler=lambda net: net):
+    """Return a function that runs what `compiler` makes of the network, on `x`."""
     net, x = network(weights), paddle.to_tensor(x)
     for parameter in net.parameters():
         parameter.stop_gradient = True
@@ -35,6 +37,7 @@ source = partial(eager, compiler=from_source)
 
 
 def train_eager(weights, x, target, rate, compiler=lambda net: net):
+    """Return a function that makes one step of training and returns the loss from before it."""
     net, x, target = network(weights), paddle.to_tensor(x), paddle.to_tensor(target)
     optimizer = paddle.optimizer.SGD(rate, net.parameters())
     compiled = compiler(net)

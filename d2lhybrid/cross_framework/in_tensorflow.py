@@ -10,6 +10,7 @@ compilers = {"tf.function": tf.function}
 
 
 def keras_network(weights, x):
+    """Return the network as a Sequential of Keras with these weights, for inputs like `x`."""
     layers = [tf.keras.layers.Dense(len(bias), "relu") for _, bias in weights[:-1]]
     last = tf.keras.layers.Dense(len(weights[-1][1]))
     net = tf.keras.Sequential([tf.keras.Input(x.shape[1:]), *layers, last])
@@ -18,6 +19,7 @@ def keras_network(weights, x):
 
 
 def eager_keras(weights, x, compiler=lambda net: net):
+    """Return a function that runs what `compiler` makes of Keras' network, on `x`."""
     compiled, x = compiler(keras_network(weights, x)), tf.constant(x)
     return lambda: compiled(x)
 
@@ -32,10 +34,12 @@ xla_keras = partial(eager_keras, compiler=with_xla)
 
 
 def variables_of(weights):
+    """Return the weights as TensorFlow's variables: (matrix, bias) for each layer."""
     return [tuple(map(tf.Variable, pair)) for pair in weights]
 
 
 def network(variables, x):
+    """Run the network on a tensor (rows, inputs), without Keras."""
     (a, b), (c, d), (e, f) = variables
     hidden = tf.nn.relu(x @ a + b)
     hidden = tf.nn.relu(hidden @ c + d)
@@ -43,6 +47,7 @@ def network(variables, x):
 
 
 def eager(weights, x, compiler=lambda net: net):
+    """Return a function that runs what `compiler` makes of the network, on `x`."""
     variables, x = variables_of(weights), tf.constant(x)
     compiled = compiler(lambda x: network(variables, x))
     return lambda: compiled(x)
@@ -58,6 +63,7 @@ def concrete(weights, x):  # the program for this one signature, without the sea
 
 
 def train_eager(weights, x, target, rate, compiler=lambda step: step):
+    """Return a function that makes one step of training and returns the loss from before it."""
     variables = variables_of(weights)
     every = [variable for pair in variables for variable in pair]
     x, target = tf.constant(x), tf.constant(target)

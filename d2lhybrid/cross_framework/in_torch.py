@@ -10,6 +10,7 @@ from d2lhybrid import reset_compiler
 
 
 def compiled(function):
+    """Return the function, compiled anew by torch.compile with the backend "eager"."""
     reset_compiler()  # nothing that was compiled before is used again
     # This backend runs each graph as it was captured, and needs no C++ compiler.
     return torch.compile(function, backend="eager")
@@ -19,6 +20,7 @@ compilers = {"torch.compile": compiled}
 
 
 def network(weights):
+    """Return the network as a Sequential with these weights."""
     layers = []
     for matrix, bias in weights:
         layers += [nn.Linear(*matrix.shape), nn.ReLU()]
@@ -28,6 +30,7 @@ def network(weights):
 
 
 def eager(weights, x, compiler=lambda net: net):
+    """Return a function that runs what `compiler` makes of the network, on `x`."""
     net, x = network(weights).requires_grad_(False), torch.tensor(x)
     compiled = compiler(net)
     return lambda: compiled(x)
@@ -38,6 +41,10 @@ torch_compile = partial(eager, compiler=torch.compile)
 
 
 def train_eager(weights, x, target, rate, compiler=lambda loss: loss):
+    """Return a function that makes one step of training and returns the loss from before it.
+
+    `compiler` gets the function that computes the loss.
+    """
     net, x, target = network(weights), torch.tensor(x), torch.tensor(target)
     optimizer = torch.optim.SGD(net.parameters(), rate)
     loss_of_net = compiler(lambda: ((net(x) - target) ** 2).mean())
@@ -56,6 +63,7 @@ train_torch_compile = partial(train_eager, compiler=torch.compile)
 
 
 def train_in_one_graph(weights, x, target, rate):
+    """Do as `train_eager`, with forward, backward and update compiled as one graph."""
     net, x, target = network(weights), torch.tensor(x), torch.tensor(target)
     params = {name: param.detach() for name, param in net.named_parameters()}
 

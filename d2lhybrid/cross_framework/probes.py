@@ -59,6 +59,7 @@ def ask_frameworks(
 
 
 def _answer(runner):
+    """Build the candidate `answers` in a runner's process, and return the dict that it made."""
     runner.warm_up(share_cores=False)
     return runner.results[-1]
 
@@ -66,8 +67,9 @@ def _answer(runner):
 def answers(file, variants, weights, x, target, rate):
     """A candidate for a framework's own process: its part of what `ask_frameworks` returns.
 
-    `variants` has the label of each, and the names of the functions in the file that build it and
-    its step of training, None if there is none.
+    `file` is the framework's `in_<file>.py`. `variants` maps labels to the names of the functions
+    there that build the variant and its step of training, None if there is none. All is asked at
+    once; the function that is returned only hands out the answers.
     """
     programs = import_module(f"d2lhybrid.cross_framework.in_{file}")
     calls, losses, outcomes, failures = {}, {}, {}, {}
@@ -137,6 +139,7 @@ class Adapter:
 
 
 def mxnet_adapter(mxnet):
+    """Return the Adapter for MXNet, whose functions differ for arrays and for symbols."""
     mxnet.npx.set_np()
 
     def uniform(x):  # for a symbol there is another function of the same name
@@ -147,11 +150,14 @@ def mxnet_adapter(mxnet):
 
 
 def paddle_adapter(paddle):
+    """Return the Adapter for PaddlePaddle."""
     symbols = (paddle.pir.Value,)  # asked when its program is gone, it may end the process
     return Adapter(paddle.to_tensor, lambda x: paddle.rand([1]), symbols=symbols)
 
 
 def jax_adapter(jax):
+    """Return the Adapter for JAX."""
+
     def uniform(x):  # JAX has no random number without a key, and that has to come from somewhere
         return jax.random.uniform(jax.random.key(random.getrandbits(30)), [1])
 
@@ -268,10 +274,10 @@ INPUTS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [-1.0, -2.0, -3.0], [1.0, 2.0, 3.0, 
 
 
 def outcome(function, compiler, plain):
-    """Does the compiled function do what the plain one does?
+    """Does the compiled function do what the plain one does? "right", "silently wrong" or "error".
 
-    It is an error only if every call that went wrong has raised one. If an exception is what
-    the plain function raises, too, then it is right.
+    It is an error only if every call that went wrong has raised one. If an exception is what the
+    plain function raises, too, then it is right.
     """
     try:
         compiled = compiler(function)
@@ -286,12 +292,15 @@ def outcome(function, compiler, plain):
 
 
 def observe_calls(function):
-    """All that the function does, for each input."""
+    """Return what `observe_call` says for each of the INPUTS."""
     return [observe_call(function, number, values) for number, values in enumerate(INPUTS, 1)]
 
 
 def observe_rng(function):
-    """Whether each call gets a number of its own. Which number it is, nobody can foretell."""
+    """Return in one dict whether any call has raised, and whether each gets a new random number.
+
+    Which number it is, nobody can foretell.
+    """
     calls = [observe_call(function, number, INPUTS[0]) for number in range(4)]
     results = {str(call["result"]) for call in calls}
     raised = any(call["raised"] for call in calls)
@@ -299,7 +308,11 @@ def observe_rng(function):
 
 
 def observe_call(function, number, values):
-    """All that one call does: result or error, text, counter, argument, what it keeps."""
+    """Call the function with an array of `values`, and return all that the call does as a dict.
+
+    That is its result or exception, what it prints, counts and keeps, and its argument afterwards.
+    `number` seeds what is random, and sets the number from outside.
+    """
     random.seed(number)  # chance, too, is to be the same for all
     prepare(number)
     factors[0] = 10.0 * number

@@ -67,6 +67,7 @@ def compare_frameworks(batches: Sequence[int] = (1,), processes: int = 1, **opti
 
 
 def _report(failed, report):
+    """Pass a line about each candidate that was left out to `report`."""
     for error in failed:
         report(f"left out: {str(error).splitlines()[0]}")
 
@@ -75,7 +76,7 @@ def _report(failed, report):
 
 
 def variants(net):
-    """label -> candidate; first the baseline, last the lowest limit."""
+    """Return label -> candidate: first `net` itself, the baseline, and last the lowest limit."""
     frozen, x = without_gradients(net), random_input()
     scripted = partial(torch.jit.script, frozen)
     layers = [layer for layer in frozen if hasattr(layer, "weight")]
@@ -99,7 +100,7 @@ def variants(net):
 
 
 def tuned(net):
-    """torch.compile with all that it has to offer: kernels chosen by trial, weights frozen."""
+    """Return the network by torch.compile with kernels chosen by trial and weights frozen."""
     compiled = torch.compile(net, options={"max_autotune": True, "freezing": True})
 
     def run(x):
@@ -110,18 +111,20 @@ def tuned(net):
 
 
 def on_tensors(build, weights):
-    """The network in another framework, with PyTorch's threads, called with a tensor."""
+    """Return a function of a tensor, from `build(weights)`, which returns one of an array."""
     net = build(weights)
     return lambda x: net(x.numpy())
 
 
 def onnxruntime_network(weights):
+    """Return a function that runs the network in ONNX Runtime, with PyTorch's number of threads."""
     from .in_onnxruntime import network
 
     return network(weights, torch.get_num_threads())
 
 
 def jax_network(weights):
+    """Return a function that runs the network by `jax.jit`, with PyTorch's number of threads."""
     os.environ.setdefault("NPROC", str(torch.get_num_threads()))  # read at its first operation
     from .in_jax import jax, jnp, network
 

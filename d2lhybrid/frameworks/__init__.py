@@ -115,13 +115,16 @@ def synchronize() -> None:
 
 
 def to_numpy(array: Any) -> Any:
-    """An array of any framework, a number or a list, as a NumPy array of the same numbers."""
+    """Return an array of any framework, a number or a list, as a NumPy array of its numbers."""
     converted = _first("to_numpy", array)
     return import_module("numpy").asarray(array) if converted is None else converted
 
 
 def state() -> dict[str, Any]:
-    """Settings of the loaded frameworks that change how fast they are, such as `threads`."""
+    """Return what the loaded frameworks are set to, as far as they say it and it changes times.
+
+    `threads` is how many each call may use, `gradients` whether they are recorded.
+    """
     found = {}
     for ask in _of_loaded("state"):
         found = ask() | found  # where two have the same setting, the first in the table counts
@@ -133,17 +136,17 @@ def state() -> dict[str, Any]:
 
 
 def needs_gradients(array: Any) -> bool | None:
-    """Whether notes were kept for the gradients of what has computed an array; None if unknown."""
+    """Return whether an array requires gradients, of its own framework; None if that is unknown."""
     return _first("needs_gradients", array)
 
 
 def name_of(device: str) -> str:
-    """A device's name, such as `cuda:0`, with the model of a GPU where it is known."""
+    """Return a device's name for readers: `cuda:0` with the model of the GPU, where it is known."""
     return _first("name_of", device) or device
 
 
 def compilations() -> tuple[int, int, int]:
-    """How many programs were compiled so far, found in a compiler's cache, and not found there."""
+    """Return how many programs were compiled so far, and a cache's hits and misses."""
     counts = [count() for count in _of_loaded("compilations")]
     return tuple(map(sum, zip((0, 0, 0), *counts, strict=True)))
 
@@ -156,12 +159,12 @@ def versions() -> dict[str, str]:
 
 
 def _of_loaded(attribute: str) -> Iterator[Any]:
-    """What the files of the loaded frameworks define under this name."""
+    """Yield what the files of the loaded frameworks define under this name, where they do."""
     files = [file for name, file in FRAMEWORKS.items() if sys.modules.get(name)]
     return filter(None, (getattr(file, attribute, None) for file in files))
 
 
 def _first(function, argument):
-    """The first result that is not None, of these functions of the loaded frameworks."""
+    """Ask each loaded framework's function of this name; the first answer that is not None."""
     results = (ask(argument) for ask in _of_loaded(function))
     return next((result for result in results if result is not None), None)

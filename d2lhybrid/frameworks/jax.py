@@ -34,6 +34,7 @@ def synchronize():
 
 @cache
 def numbers():
+    """Return a number on each device, made once."""
     import jax
 
     return [jax.device_put(1.0, device) for device in jax.local_devices()]
@@ -52,5 +53,5 @@ def to_numpy(array):
 
 
 def name_of(device):
-    """JAX calls a processor TFRT_CPU_0 or cpu:0, a GPU cuda:0."""
+    """Return "cpu" for a processor, which JAX calls TFRT_CPU_0 or cpu:0, and None for all else."""
     return "cpu" if device.startswith(("TFRT_CPU_", "cpu:")) else None

@@ -23,6 +23,7 @@ GONE |= {"PINF": math.inf, "NINF": -math.inf, "PZERO": 0.0, "NZERO": -0.0}
 
 @contextmanager
 def prepare():
+    """Lend NumPy the names that it has dropped, and Python `distutils`, within the block."""
     from unittest.mock import patch
 
     import numpy
@@ -40,14 +41,17 @@ def prepare():
 
 
 def distutils():
-    """Stand-ins for `distutils`, gone in Python 3.12: MXNet only compares versions with it."""
+    """Return stand-ins for `distutils`, name -> module: it is gone in Python 3.12.
+
+    MXNet only compares versions with it.
+    """
     version = ModuleType("distutils.version")
     version.LooseVersion = version.StrictVersion = numbers
     return {"distutils": ModuleType("distutils"), "distutils.version": version}
 
 
 def numbers(version):
-    """The numbers of a version: of "1.10.0rc1", 1, 10, 0 and 1."""
+    """Return the numbers of a version: of "1.10.0rc1", 1, 10, 0 and 1."""
     return [*map(int, re.findall(r"\d+", version))]
 
 

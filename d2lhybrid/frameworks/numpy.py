@@ -4,7 +4,7 @@ THREADS = ["OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]  # read when it is loaded
 
 
 def state():
-    """The number of threads of its linear algebra; nothing where that can't be found out."""
+    """Return {"threads": those of its linear algebra}, or {} where that can't be found out."""
     from threadpoolctl import threadpool_info
 
     counts = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]

@@ -29,10 +29,10 @@ def prepare():
 
 
 def refuse_what_is_no_number():
-    """Raise a TypeError where a recording needs one number and gets an array, a list or a text.
+    """Let Paddle raise a TypeError where a recording needs one number and gets something else.
 
-    PaddlePaddle 3.3 ends the process there, and a notebook would lose its kernel. It gets there
-    when it records `x * array` with an array of NumPy's.
+    Where that is an array, a list or a text, PaddlePaddle 3.3 ends the process, and a notebook
+    would lose its kernel. It gets there when it records `x * array` with an array of NumPy's.
     """
     from paddle import in_dynamic_mode
     from paddle.tensor import creation

@@ -47,8 +47,9 @@ def name_of(device):
 
 
 def compilations():
-    """(compiled, found in Inductor's cache, not found there), counted so far by torch's private
-    counters; zeros if Dynamo is not loaded.
+    """Return (compiled, found in Inductor's cache, not found there), the counts so far.
+
+    They are torch's private counters; zeros if Dynamo is not loaded.
     """
     dynamo = sys.modules.get("torch._dynamo.utils")
     if dynamo is None:  # not loaded, so it has compiled nothing

@@ -22,7 +22,7 @@ def prepare():
 
 @contextmanager
 def stderr_of_c_held_back():
-    """Keep what is written to file descriptor 2 in a file; show it only if there is an error."""
+    """Hold back what is written to file descriptor 2 in the block; show it if there is an error."""
     shown = os.dup(2)
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)
@@ -59,7 +59,10 @@ def to_numpy(array):
 
 
 def name_of(device):
-    """Of "/job:localhost/replica:0/task:0/device:CPU:0" the end."""
+    """Return "cpu" or "gpu:0" for a name such as "/job:localhost/replica:0/task:0/device:GPU:0".
+
+    None for a name of another form.
+    """
     found = re.fullmatch(r"/job:.*/device:(\w+):(\d+)", device)
     if not found:
         return None

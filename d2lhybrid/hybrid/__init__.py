@@ -48,7 +48,7 @@ if find_spec("torch"):
 else:
 
     class torch(metaclass=Absent):
-        """Stands for PyTorch and all that is in it, also for a mode of which no call takes note."""
+        """Stands for PyTorch and all that is in it; as a context manager it does nothing."""
 
         def __enter__(self):
             return self

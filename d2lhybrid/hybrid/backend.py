@@ -38,7 +38,7 @@ def backend(graph_module: torch.fx.GraphModule, example_inputs: list) -> Callabl
 
 
 def input_for(placeholder, example):
-    """The node for an input of the graph, from an example of it; a number is returned itself.
+    """Return the node for an input of the graph, of a tensor, or else the input's own number.
 
     int() and float() make torch.compile guard what they are told: for another size it compiles
     again.

@@ -36,7 +36,7 @@ from .operations import BATCH, OPERATIONS, UnsupportedOperation, fill
 
 
 def python_source(graph: Graph) -> str:
-    """The graph as the text of a Python function: one assignment for each stored value."""
+    """Return the graph as the text of a Python function: one assignment for each stored value."""
 
     def text(node):
         if node not in graph.names:  # a number
@@ -59,7 +59,7 @@ def python_source(graph: Graph) -> str:
 
 
 def python_function(graph: Graph) -> Callable:
-    """The function that `python_source` describes, compiled by Python."""
+    """Return the function that `python_source` describes, compiled by Python."""
     space = {name: operation.function for name, operation in OPERATIONS.items()}
     space |= {graph.names[node]: node.value for node in graph.parameters}
     exec(compile(python_source(graph), f"<{graph.name}>", "exec"), space)
@@ -67,7 +67,7 @@ def python_function(graph: Graph) -> Callable:
 
 
 def function_name(graph):
-    """The graph's own name, or one close to it if the text uses that name for something else."""
+    """Return the graph's own name, or one close to it if the text uses that name otherwise."""
     return unique_name(graph.name, {*OPERATIONS, *graph.names.values()})
 
 
@@ -78,7 +78,7 @@ PRELUDE = read_c_file(__file__, "prelude.c")
 
 
 def c_source(graph: Graph) -> str:
-    """The graph as the text of a C99 function `forward`, for any batch size.
+    """Return the graph as the text of a C99 function `forward`, for any batch size.
 
     It takes batch size, inputs, results and parameters; it returns 1 where there is no memory, and
     else 0. UnsupportedOperation for types other than float32, and arithmetic of numbers alone.
@@ -107,13 +107,13 @@ def c_source(graph: Graph) -> str:
 
 
 def amount(per_row, fixed):
-    """How many numbers that is, in C: `n * 256 + 3`."""
+    """Return a number of elements in C, `n * 256 + 3`: `per_row` for each row, and `fixed` more."""
     rows = ["n" if per_row == 1 else f"n * {per_row}"] if per_row else []
     return " + ".join([*rows, *[f"{fixed}"] * (fixed > 0)]) or "0"
 
 
 def check_types(graph):
-    """UnsupportedOperation for a value that is not float32."""
+    """UnsupportedOperation if a value is not float32; constants within the graph may be plain."""
     for node in (*graph.inputs, *graph.nodes, *graph.outputs):
         is_number = node.op == "constant" and node not in graph.outputs
         if node.dtype != torch.float32 and not is_number:
@@ -122,14 +122,14 @@ def check_types(graph):
 
 
 def c_signature(graph):
-    """The first line of `forward`."""
+    """Return the first line of `forward`, which is also its declaration."""
     tensors = [f"const float *{graph.names[node]}" for node in graph.inputs]
     tensors += [f"float *{output_name(graph, node)}" for node in graph.results]
     return f"int forward(ptrdiff_t n, {', '.join(tensors)}, const float *const *parameters)"
 
 
 def c_entry(graph):
-    """A second C function, `call_forward`, which gets the inputs and results as a list."""
+    """Return a second C function, `call_forward`, which gets inputs and results as one array."""
     tensors = [f"tensors[{i}]" for i in range(len(graph.inputs) + len(graph.results))]
     arguments = "ptrdiff_t n, void *const *tensors, const float *const *parameters"
     call = f"forward(n, {', '.join(tensors)}, parameters)"
@@ -137,7 +137,7 @@ def c_entry(graph):
 
 
 def output_name(graph, node):
-    """What C calls the memory for a result."""
+    """Return what C calls the memory for a result."""
     return graph.copies.get(node, graph.names[node])
 
 
@@ -182,7 +182,7 @@ def kernel_lines(graph, kernel):
 
 
 def rows_statement(graph, node, stored):
-    """The statement with which an operation that is not elementwise computes rows of `stored`."""
+    """Return the C statement by which an operation of whole rows computes the rows of `stored`."""
     first, *others = [graph.names.get(source) or literal(source) for source in node.inputs]
     n, m, k = amount(*size_of(node.shape[:-1])), node.shape[-1], node.inputs[0].shape[-1]
     out = graph.names[stored]
@@ -190,10 +190,10 @@ def rows_statement(graph, node, stored):
 
 
 def index(shape, depth):
-    """The index of the element that the innermost of `depth` loops computes with.
+    """Return the index, in C, of the element that the innermost of `depth` loops computes with.
 
-    In a tensor of shape (n, 256), row i0 begins after i0 rows of 256: `i0 * 256 + i1`. A shape
-    with fewer sizes belongs to the innermost loops: (256,) gives `i1`. A size of 1 is stretched by
+    In a tensor of shape (n, 256), row i0 begins after i0 rows of 256: `i0 * 256 + i1`. A shape with
+    fewer sizes belongs to the innermost loops: (256,) gives `i1`. A size of 1 is stretched by
     broadcasting, so its counter is left out: (n, 1) gives `i0`.
     """
     terms, stride = [], 1
@@ -206,7 +206,7 @@ def index(shape, depth):
 
 
 def literal(node):
-    """A number as C writes it for float32. UnsupportedOperation where it is too large."""
+    """Return a constant's number as C writes it for float32. UnsupportedOperation if too large."""
     # a whole number may be too long for a float: bring it within float32's limits first
     number = c_float(min(max(node.value, -1e39), 1e39)).value
     if math.isinf(number) and abs(node.value) != math.inf:

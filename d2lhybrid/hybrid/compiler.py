@@ -65,14 +65,17 @@ def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
 
 
 def is_readable(tensor: Tensor) -> bool:
-    """Whether a float32 tensor is in memory, aligned, in order, with its sign; see also guard.c."""
+    """Return whether C can read a float32 tensor where it lies; see also guard.c.
+
+    It must be on the CPU, contiguous, aligned, and stored with its own sign.
+    """
     in_order = tensor.is_cpu and tensor.is_contiguous() and not tensor.is_neg()
     address = tensor.data_ptr() if in_order else None
     return in_order and address % 4 == 0 and (address != 0 or tensor.numel() == 0)
 
 
 def validate_input(tensor: Tensor) -> Tensor:
-    """The tensor if C can read it, or a readable copy.
+    """Return the tensor without its gradient if C can read it, or else a readable copy.
 
     TypeError for another type or device; RuntimeError where gradients would be lost.
     """
@@ -95,6 +98,7 @@ class CompiledGraph:
 
     The parameters' memory is read where it lies, and kept alive. Several threads may call at once,
     because a call writes only to memory of its own.
+
     TypeError where a parameter is not contiguous, aligned and on the CPU.
     """
 
@@ -111,7 +115,10 @@ class CompiledGraph:
         self.call_forward.argtypes = [ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_void_p]
 
     def batch(self, shapes: list[torch.Size]) -> int:
-        """The batch size of such inputs, or 1. ValueError where they do not fit or agree."""
+        """Return the batch size of inputs of these shapes; 1 if none of them has a batch.
+
+        ValueError where a shape does not fit its input, or two batches differ.
+        """
         sizes = set()
         for node, shape in zip(self.graph.inputs, shapes, strict=True):
             pairs = zip(node.shape, shape, strict=False)
@@ -124,14 +131,18 @@ class CompiledGraph:
         return sizes.pop() if sizes else 1
 
     def result_shapes(self, n: int) -> list[list[int]]:
-        """The shapes of the graph's results, at batch size n."""
+        """Return the shapes of the graph's results, at batch size n."""
         return [[n if s == BATCH else s for s in node.shape] for node in self.graph.results]
 
     def as_returned(self, *results: Tensor) -> Any:
-        """The tensors for the graph's results, in the form in which the network returns them."""
+        """Return the tensors for the graph's results, as the network returns them."""
         return self.graph.as_returned(results[i] for i in self.order)
 
     def __call__(self, *inputs: Tensor) -> Any:
+        """Run the program; ValueError where shapes do not fit, MemoryError where memory runs out.
+
+        RuntimeError for a tensor that has no numbers in memory.
+        """
         n = self.batch([tensor.shape for tensor in inputs])
         results = [torch.empty(shape, **PLAIN) for shape in self.result_shapes(n)]
         tensors = [*inputs, *results]
@@ -165,7 +176,7 @@ class HybridNet:
     compilations = property(lambda self: len(self._sources))
 
     def _compiled_for(self, inputs):
-        """Find, or make, the compiled graph for these inputs, and put its guard in front."""
+        """Return the Guarded for these inputs, found or made, and put its guard in front."""
         features = tuple((tensor.dim(), tensor.shape[tensor.dim() > 1 :]) for tensor in inputs)
         guarded = self._guarded.get(features)
         if guarded is None or not guarded.holds():
@@ -177,7 +188,9 @@ class HybridNet:
         return guarded
 
     def _record(self, inputs):
-        """The compiled graph for these inputs, with a guard against changes of the network."""
+        """Return a Guarded for these inputs: recorded, compiled, checked. Errors as of
+        `hybridize`.
+        """
         with ModuleTracker() as tracker:
             graph = trace(self.net, *inputs)
         for node in graph.parameters:
@@ -292,8 +305,9 @@ TIMES = 16  # repetitions in one call: the call from Python is then a small part
 
 
 def until_written(function):
-    """The function with its last result kept: computed again for another input, or after a write to
-    it.
+    """Return `function`, of one tensor, with its last result kept.
+
+    It is computed again for another tensor, or after a write to the same one.
     """
     remembered = lru_cache(1)(lambda x, version: function(validate_input(x)))
     # PyTorch counts the writes to a tensor, but for one that was made in inference mode
@@ -303,7 +317,8 @@ def until_written(function):
 def c_loop(net: Callable, x: Any) -> Any:
     """A candidate for `compare`: what `hybridize` makes of a network, called in a loop in C.
 
-    `x` is an input, (n, features), of many; the network returns one tensor.
+    `x` is an example of the inputs (n, features), whose n may differ; the network returns one
+    tensor.
     """
     compiled = CompiledGraph(trace(net, x))
     repeat = load_function(compiled.source + read_c_file(__file__, "loop.c"), "repeat")
@@ -323,8 +338,9 @@ def c_loop(net: Callable, x: Any) -> Any:
 def reading(net: Callable, x: Any) -> Any:
     """A candidate for `compare` that reads the parameters of a network once, and does no more.
 
-    They are added up, or the C compiler would leave out the reading. The candidate returns what the
-    network does, computed beforehand with the weights of that moment.
+    `x` is an example of the inputs, as for `c_loop`. The parameters are added up, or the C compiler
+    would leave out the reading. The candidate returns what the network does, computed beforehand
+    with the weights of that moment.
     """
     compiled = CompiledGraph(trace(net, x))
     repeat = load_function(read_c_file(__file__, "read.c"), "repeat")

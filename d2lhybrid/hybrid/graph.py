@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def plain_number(number: Real) -> int | float | bool:
-    """A number of any type as one whose text is Python without imports."""
+    """Return a number of any type as one whose text is Python without imports."""
     return number if type(number) in (int, float, bool) else float(number)
 
 
@@ -257,7 +257,7 @@ class Graph:
     __repr__ = __str__
 
     def flow(self) -> networkx.DiGraph:
-        """Who feeds whom, as `data_flow` returns it, without parameters; a kernel is one node."""
+        """Return the data flow as `data_flow` does: a node for each kernel, none for parameters."""
         import networkx
 
         flow, place = networkx.DiGraph(), {}
@@ -276,7 +276,7 @@ class Graph:
         return flow
 
     def plot(self) -> Drawing:
-        """Draw who feeds whom."""
+        """Draw the graph's data flow: which value is computed from which."""
         from ..plot.graphs import plot_data_flow
 
         return plot_data_flow(self.flow())

@@ -28,7 +28,12 @@ READABLE = "on the CPU, aligned, in order, without gradients"
 
 
 class GuardCondition(NamedTuple):
-    """What must still be true of a dict in which a module keeps its parts; see guard.c."""
+    """What must still be true of a dict in which a module keeps its parts; see guard.c.
+
+    `text` says it in words. Without a `key`, the values of `dict` must be those in `object`. With
+    one, and an `address`, `dict[key]` must be a tensor there, contiguous if `in_order`; without an
+    address, `dict[key]` must be `object` itself.
+    """
 
     text: str
     dict: dict
@@ -76,6 +81,7 @@ class ModuleTracker:
                             found.append((f"{name}.{key}".lstrip("."), place, key))
 
     def _on_call(self, frame, event, argument):
+        """Python's profile hook: keep the module of which a method begins to run."""
         code = frame.f_code
         if event == "call" and code.co_argcount:
             owner = frame.f_locals.get(code.co_varnames[0])
@@ -84,12 +90,15 @@ class ModuleTracker:
 
 
 def is_module(module):
-    """False before `Module.__init__` has run, and for TorchScript modules: no dicts for parts."""
+    """Return whether a module keeps its parts in dicts.
+
+    It does not before `Module.__init__` has run, and a TorchScript module never does.
+    """
     return isinstance(vars(module).get("_modules"), dict)
 
 
 def conditions(module, name):
-    """What must stay as it is now in a module, beside its tensors."""
+    """Yield a GuardCondition for all that must stay as it is in a module, beside its tensors."""
     name, kind = name or type(module).__name__, type(module)
     is_torchs = kind.__module__.startswith("torch.nn.modules.")
     what, parts = "layers", module._modules
@@ -110,7 +119,7 @@ def conditions(module, name):
 
 
 def all_conditions(tracker, compiled):
-    """What must stay as it is: where the parameters lie, and what the tracker has seen."""
+    """Yield what must stay as it is: where the parameters lie, and what the tracker has seen."""
     for node, tensor in zip(compiled.graph.parameters, compiled.parameters, strict=True):
         # if two sizes are equal, it can be transposed, and keep its shape
         address, in_order = tensor.data_ptr(), len(set(tensor.shape)) < tensor.dim()
@@ -132,7 +141,7 @@ OBJECTS |= {"empty_like": torch.empty_like, "is_grad_enabled": torch.is_grad_ena
 
 
 def fields(kind, names):
-    """Fields of a struct that have the same type, as one line of C declares them."""
+    """Return ctypes' list of fields of one type, whose names one line of C declares."""
     return [(name, kind) for name in names.split()]
 
 
@@ -156,7 +165,7 @@ class GuardStruct(ctypes.Structure):
 
 
 def struct_of(condition):
-    """What guard.c is told of a condition."""
+    """Return a GuardCondition as guard.c reads it."""
     _, dict, key, object, address, in_order = condition
     is_here = id(object) if address is None else None
     return ConditionStruct(id(dict), None if key is None else id(key), is_here, address, in_order)
@@ -164,7 +173,7 @@ def struct_of(condition):
 
 @cache
 def guard_library():
-    """guard.c, compiled, with its `python` filled in."""
+    """Return guard.c as a loaded library, compiled once, with its `python` filled in."""
     library = load_library(GUARD_SOURCE)
     python = PythonStruct.in_dll(library, "python")
     for name in FUNCTIONS:
@@ -198,7 +207,10 @@ class Guarded:
     """
 
     def __init__(self, tracker: ModuleTracker, compiled: Any, recompile: Callable):
-        """`compiled` is a CompiledGraph, and `tracker` has watched its recording."""
+        """`tracker` has watched the recording of `compiled`, a CompiledGraph.
+
+        `recompile(*inputs)` runs each call that the guard rejects, and returns its result.
+        """
         self.compiled = compiled
         # first input's shape -> second's -> ... -> n, and for each result a tensor of its shape
         self.by_shape = {}

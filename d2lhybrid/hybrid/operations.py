@@ -26,7 +26,10 @@ class UnsupportedOperation(NotImplementedError):
 
 
 def broadcast(*shapes):
-    """The common shape of tensors, as NumPy and torch define it; None for numbers alone."""
+    """Return the common shape of tensors, as NumPy and torch define it; None for numbers alone.
+
+    ValueError where sizes do not fit, or the batch would not be the first.
+    """
     if not shapes:
         return None
     common = [1] * max(map(len, shapes))
@@ -41,7 +44,7 @@ def broadcast(*shapes):
 
 
 def linear_shape(x, weight, bias=None):
-    """The shape of x @ weight.T + bias: (..., k), (m, k) and (m,) make (..., m)."""
+    """Return the shape of x @ weight.T + bias: (..., k), (m, k) and (m,) make (..., m)."""
     fits = len(weight) == 2 and BATCH not in weight and x[-1:] == weight[1:]
     if not fits or bias not in (None, weight[:1]):
         raise ValueError("the weight or the bias does not fit")
@@ -49,7 +52,7 @@ def linear_shape(x, weight, bias=None):
 
 
 def row_shape(x):
-    """The shape of what is computed from whole rows: (..., k) stays (..., k)."""
+    """Return the shape of what is computed from whole rows: (..., k) stays (..., k)."""
     if not x or x[-1] == BATCH:
         raise ValueError("it needs rows of a fixed size")
     return x
@@ -114,13 +117,13 @@ class Operation:
 
 
 def infix(function, sign):
-    """An operation that Python and C write alike, with its sign between two operands."""
+    """Return an operation that Python and C write alike, with a sign between two operands."""
     template = f"{{}} {sign} {{}}"
     return Operation(function, template, template, operands=("input", "other"))
 
 
 def by_rows(function, operands):
-    """An operation that makes a row from a row, by the C function of the same name."""
+    """Return an operation that makes rows from rows, by the C function of the same name."""
     name = function.__name__
     places = ", ".join("{}" for _ in operands)
     numbers = "".join(f"{{{i}}}, " for i in range(1, len(operands)))
@@ -161,13 +164,15 @@ OPERATIONS = {
 
 
 def operation_names():
-    """The names that variables in generated text must not have, because of the operations."""
+    """Return the names that variables in generated text must not have, because operations do."""
     templates = " ".join(operation.c + operation.rows for operation in OPERATIONS.values())
     return {*OPERATIONS, *re.findall(r"\w+(?=\()", templates)}
 
 
 def fill(template, values):
-    """A template with the values in its places; what stands before a place left over goes, too.
+    """Return a template with the values in its places {}, in order.
+
+    Places for which there is no value are left out, with the text before them:
 
     >>> fill("linear({}, {}, {})", ["x", "weight"])
     'linear(x, weight)'
@@ -183,14 +188,14 @@ def fill(template, values):
 
 
 def record_gelu(recorder, input, approximate="none"):
-    """torch.nn.functional.gelu: exactly, or by a tanh."""
+    """Record torch.nn.functional.gelu, exact or by a tanh; returns the symbol."""
     if approximate not in ("none", "tanh"):
         recorder.refuse("unsupported", f"gelu with approximate={approximate!r}")
     return recorder.compute("gelu" if approximate == "none" else "gelu_tanh", input)
 
 
 def record_softmax(recorder, input, dim=None, _stacklevel=None, dtype=None):
-    """torch.softmax, over the last axis."""
+    """Record torch.softmax, over the last axis only; returns the symbol."""
     last = len(recorder.node_of(input).shape or ()) - 1
     dtype = dtype or isinstance(_stacklevel, torch.dtype)  # torch.softmax has it in this place
     if dtype or dim is None or dim not in (-1, last):
@@ -199,20 +204,20 @@ def record_softmax(recorder, input, dim=None, _stacklevel=None, dtype=None):
 
 
 def record_layer_norm(recorder, input, normalized_shape, weight=None, bias=None, eps=1e-5, *_):
-    """torch.nn.functional.layer_norm, over the last axis."""
+    """Record torch.nn.functional.layer_norm, over the last axis only; returns the symbol."""
     normalized = recorder.compute("layer_norm", input, eps, over=normalized_shape)
     return scaled(recorder, normalized, weight, bias)
 
 
 def record_rms_norm(recorder, input, normalized_shape, weight=None, eps=None):
-    """torch.nn.functional.rms_norm, over the last axis."""
+    """Record torch.nn.functional.rms_norm, over the last axis only; returns the symbol."""
     eps = torch.finfo(recorder.node_of(input).dtype).eps if eps is None else eps
     normalized = recorder.compute("rms_norm", input, eps, over=normalized_shape)
     return scaled(recorder, normalized, weight, None)
 
 
 def record_dropout(recorder, input, p=0.5, training=True, inplace=False):
-    """torch.nn.functional.dropout, which does nothing outside of training."""
+    """Return the input: outside of training dropout does nothing, and in training it is refused."""
     if training and p > 0:
         recorder.refuse("unsupported", "dropout in training (call .eval() on the network first)")
     return input
@@ -221,7 +226,10 @@ def record_dropout(recorder, input, p=0.5, training=True, inplace=False):
 def record_batch_norm(
     recorder, input, mean, variance, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
 ):
-    """torch.nn.functional.batch_norm of rows, by the mean and the variance that were kept."""
+    """Record torch.nn.functional.batch_norm of (n, features), outside of training.
+
+    It takes the mean and the variance that were kept; returns the symbol.
+    """
     if training:
         recorder.refuse("unsupported", "batch_norm in training (call .eval() on the network first)")
     if len(recorder.node_of(input).shape) != 2:
@@ -232,7 +240,7 @@ def record_batch_norm(
 
 
 def scaled(recorder, value, weight, bias):
-    """A value times a weight, if there is one, plus a bias, if there is one."""
+    """Record a value times a weight, if there is one, plus a bias, if there is one."""
     value = value if weight is None else recorder.compute("mul", value, weight)
     return value if bias is None else recorder.compute("add", value, bias)
 

@@ -23,7 +23,7 @@ LARGEST_KERNEL = 30  # operations: a person can still read it, and a C compiler 
 
 
 def optimize(graph: Graph) -> Graph:
-    """All passes, in an order in which each profits from those before, and keeps their marks."""
+    """Apply all passes, each after those from which it profits, so that all marks are kept."""
     for change in (fold_constants, share_common, drop_unused, fuse, plan_memory):
         graph = change(graph)
     return graph
@@ -75,7 +75,8 @@ def fuse(graph):
     """Let each operation that is read only once, element by element, be computed by its reader.
 
     A fused value is never stored. A linear layer is fused with the elementwise work after it. A
-    kernel has one shape, at most one operation that computes by rows, and at most LARGEST_KERNEL.
+    kernel has one shape, at most one operation that computes by rows, and at most LARGEST_KERNEL
+    operations in all.
     """
     together, fused = {}, set()  # together: node -> the nodes computed along with it
     for node in graph.nodes:

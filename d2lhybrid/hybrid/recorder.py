@@ -55,7 +55,10 @@ def trace(function: Callable, *examples: torch.Tensor | Real) -> Graph:
 
 
 def record_nodes(function, inputs):
-    """As `trace`, with nodes in place of examples; numbers are no inputs."""
+    """Do what `trace` does, from a Node for each argument in place of an example.
+
+    What is no Node, a number, is passed as it is, and is no input of the graph.
+    """
     recorder = Recorder(tensor_names(function))
     with recorder:
         result = function(*[Symbol(x, recorder) if isinstance(x, Node) else x for x in inputs])
@@ -73,7 +76,7 @@ def record_nodes(function, inputs):
 
 
 def argument_names(function, count):
-    """The names of the first parameters of a function or module."""
+    """Return the names of the first `count` parameters of a function or module, else `x1`, `x2`."""
     called = function.forward if isinstance(function, torch.nn.Module) else function
     try:
         parameters = inspect.signature(called).parameters.values()
@@ -84,7 +87,10 @@ def argument_names(function, count):
 
 
 def tensor_names(function):
-    """id of a tensor -> its name in the module that is called, or of which a method is."""
+    """Return id of a tensor -> its name, for all parameters and buffers of a module.
+
+    `function` is the module, or a method of it; for any other function there are none.
+    """
     module = getattr(function, "__self__", function)
     if not isinstance(module, torch.nn.Module):
         return {}
@@ -93,6 +99,7 @@ def tensor_names(function):
 
 
 def input_node(name, example):
+    """Return the input that an example stands for. TypeError if it is no number or float tensor."""
     if isinstance(example, Real):
         return Node("input", name=name)
     if not isinstance(example, torch.Tensor) or not example.is_floating_point():
@@ -154,6 +161,7 @@ class Recorder(torch.overrides.TorchFunctionMode):
         self.first_error = None  # of the recording; the program may have caught it
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
+        """Record a call with a symbol, and make any other call, unless it has to be refused."""
         name, kwargs = function.__name__, kwargs or {}
         self.refuse_if_in_place(name)
         if any(issubclass(kind, Symbol) for kind in types):
@@ -194,14 +202,20 @@ class Recorder(torch.overrides.TorchFunctionMode):
         return self.add(op, tuple(map(self.node_of, values[::order])))
 
     def compute(self, op, *values, over=None):
-        """Add a node, from values of any kind; `over` must be the size of the last axis alone."""
+        """Add a node that computes `op` of symbols, numbers or tensors; returns its symbol.
+
+        `over`, if given, must be the size of the last axis alone.
+        """
         inputs = tuple(map(self.node_of, values))
         if over is not None and tuple(over) != inputs[0].shape[-1:]:
             self.refuse("unsupported", f"{op} over several axes")
         return self.add(op, inputs)
 
     def add(self, op, inputs):
-        """Add a node, whose operation OPERATIONS has. Returns the symbol of its result."""
+        """Add a node that computes `op`, of OPERATIONS, from these nodes; returns its symbol.
+
+        UnsupportedOperation for different types, ValueError where the shapes do not fit.
+        """
         shapes = [node.shape for node in inputs if node.shape is not None]
         types = {node.dtype for node in inputs if node.shape is not None}
         if len(types) > 1:
@@ -269,7 +283,7 @@ QUESTIONS = [
 
 
 def recording(name):
-    """The method that records an operator of Python's."""
+    """Return the method of Symbol that records an operator of Python's, such as `__add__`."""
 
     def method(self, *others):
         if self.node.shape is None and name in IN_PLACE:
@@ -281,7 +295,7 @@ def recording(name):
 
 
 def refusing(question, verb):
-    """The method that refuses a question which only a value can answer."""
+    """Return the method of Symbol that refuses a question which only a value can answer."""
     return lambda self, *others, **options: self.recorder.refuse("asks", question, verb)
 
 
@@ -310,7 +324,10 @@ class Symbol:
         return NotImplemented  # a recorder, which torch asks first, knows what to do
 
     def __getattr__(self, name):
-        """A method of tensors, such as `x.relu()`."""
+        """Return a function that records a method of tensors, such as `x.relu()`.
+
+        AttributeError for a number, UnsupportedOperation for a method that is not in OPERATIONS.
+        """
         if name.startswith("__") or self.node.shape is None:
             raise AttributeError(f"{self!r} has no attribute {name!r}")
         self.recorder.refuse_if_in_place(name)
@@ -333,7 +350,9 @@ class Symbol:
 
     @property
     def __class__(self):
-        """`isinstance` looks here. If this were Tensor, torch's C code would read it as one."""
+        """Refused. `isinstance` looks here; if this were Tensor, torch's C code would read it as
+        one.
+        """
         self.recorder.refuse("asks", "of what type it is", "decide")
 
     def __hash__(self):

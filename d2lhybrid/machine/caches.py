@@ -32,7 +32,10 @@ QUIET = dict(stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
 
 
 def cache_sizes() -> dict[str, int]:
-    """What Linux reports of the caches for data: a level, such as "L1", -> bytes; elsewhere {}."""
+    """Return what Linux reports of the caches for data: a level, such as "L1", -> bytes.
+
+    Elsewhere it is empty.
+    """
     found = {}
     for folder in sorted(CACHES.glob("index*")):
         with suppress(OSError):
@@ -45,7 +48,10 @@ def cache_sizes() -> dict[str, int]:
 
 
 def _seconds(statement, **names):
-    """The least mean of some rounds of a statement: other programs can only make it longer."""
+    """Return the seconds that a statement takes, the least mean of up to ROUNDS rounds.
+
+    Other programs can only make it longer. `names` are the statement's variables.
+    """
     timer, repetitions = Timer(statement, globals=names), 1
     while (best := timer.timeit(repetitions)) < ROUND:
         repetitions *= 2
@@ -55,7 +61,7 @@ def _seconds(statement, **names):
 
 
 def _changed_line(turns=40_000, games=15):
-    """Two threads, on the first and the last core, write the same number in turn.
+    """Return seconds a turn: two threads, on the first and the last core, write a number in turn.
 
     A game, of so many turns, is lost where the threads don't run at the same time, as on a single
     or a busy core; TimeoutError if all are lost.
@@ -83,16 +89,18 @@ def _changed_line(turns=40_000, games=15):
 
 
 def _compressing():
+    """Return the seconds to compress 1000 bytes."""
     text = " ".join(map(str, range(300))).encode()[:1000]
     return _seconds("compress(text, 1)", compress=zlib.compress, text=text)
 
 
 def _from_memory(size=2**26):
-    """Seconds for 10^6 bytes: a search for a byte that isn't there reads all others."""
+    """Return the seconds to read 10^6 bytes, by a search for a byte that isn't there."""
     return _seconds("ones.find(0)", ones=bytearray(b"\1") * size) * 10**6 / size
 
 
 def _to_another_thread():
+    """Return the seconds for a message to another thread and its answer, through two queues."""
     there, back = SimpleQueue(), SimpleQueue()
 
     def echo():
@@ -116,7 +124,7 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1])), {LIMIT}) as link:
 
 
 def _through_tcp():
-    """Seconds for one byte to another process and back, over TCP on this machine."""
+    """Return the seconds for one byte to another process and back, over TCP on this machine."""
     with socket.create_server(("127.0.0.1", 0)) as server:  # 0: any port that is free
         server.settimeout(LIMIT)
         port = str(server.getsockname()[1])
@@ -128,13 +136,17 @@ def _through_tcp():
 
 
 def _writing():
-    """Until the disk has the bytes, but on macOS, or in a temporary folder that lies in memory."""
+    """Return the seconds to write 4096 bytes until the system says that they are on the disk.
+
+    On macOS it says so earlier, and a folder for temporary files may lie in memory.
+    """
     with TemporaryFile(buffering=0) as file:
         save = "file.seek(0); file.write(block); fsync(file.fileno())"
         return _seconds(save, file=file, block=bytes(4096), fsync=os.fsync)
 
 
 def _starting(program="pass"):
+    """Return the seconds to start Python, run a program and end."""
     start = partial(subprocess.run, [sys.executable, "-c", program], check=True, **QUIET)
     return _seconds("start()", start=start)
 

@@ -24,7 +24,11 @@ ptrdiff_t hop(const int *next, ptrdiff_t at, ptrdiff_t hops)
 def in_c(
     source: str, name: str, addresses: int, numbers: int, result: type | None = None
 ) -> Callable | None:
-    """A function in C that takes addresses first and then integers; None without a C compiler."""
+    """Compile C source, and return its function `name`; None without a C compiler.
+
+    The function takes as many `addresses`, and after them as many integers, as are given; `result`
+    is ctypes' type of what it returns, None for nothing.
+    """
     try:
         library = load_library("#include <stddef.h>\n" + source)
     except CompilerNotFound:
@@ -36,7 +40,11 @@ def in_c(
 
 
 class Cache:
-    """Counts hits and misses; keeps numbers of lines, and no data."""
+    """A model of a cache, which counts `hits` and `misses`; it keeps numbers of lines, and no data.
+
+    It has `sets` of `ways` lines of `line` bytes. In a full set, the line goes that was not used
+    for the longest time (LRU).
+    """
 
     def __init__(self, sets: int = 64, ways: int = 8, line: int = 64):
         self.sets = [[] for _ in range(sets)]
@@ -44,7 +52,7 @@ class Cache:
         self.hits = self.misses = 0
 
     def read(self, address: int) -> None:
-        """Read the byte at an address: a hit or a miss."""
+        """Read the byte at an address, and count a hit or a miss."""
         line = address // self.line
         lines = self.sets[line % len(self.sets)]  # the last one used is last
         if line in lines:
@@ -58,7 +66,10 @@ class Cache:
 
 
 def misses(places: Iterable[int], **size: int) -> int:
-    """How often numbers of 4 bytes at these places miss a cache of that size."""
+    """Count how often numbers of 4 bytes, read at these places in turn, miss a cache.
+
+    A place is counted in numbers; `size` goes to `Cache`, which is empty at first.
+    """
     cache = Cache(**size)
     for i in places:  # counted in numbers
         cache.read(4 * i)
@@ -66,7 +77,7 @@ def misses(places: Iterable[int], **size: int) -> int:
 
 
 def least(call: Callable[[], object], times: int = 5) -> float:
-    """The shortest time of several calls, in seconds: other programs only make it longer."""
+    """Return the shortest time of several calls, in seconds: other programs only make it longer."""
     timer = Timer()
     for _ in range(times):
         timer.start()
@@ -76,7 +87,7 @@ def least(call: Callable[[], object], times: int = 5) -> float:
 
 
 def in_one_circle(places: int) -> np.ndarray:
-    """An array that holds for each place the next one, on a random tour of all places."""
+    """Return an array (places,) of int32: for each place the next one, on a random tour of all."""
     order = np.random.default_rng(17).permutation(np.arange(places, dtype=np.int32))
     next_place = np.empty(places, dtype=np.int32)
     next_place[order] = np.roll(order, -1)
@@ -84,9 +95,10 @@ def in_one_circle(places: int) -> np.ndarray:
 
 
 def nanoseconds_a_hop(size: int, hops: int = 300_000) -> float | None:
-    """How long a hop takes in a piece of memory of so many bytes, a product of 64, 2s and 3s.
+    """Return how long a hop to a random line takes in a piece of memory of `size` bytes.
 
-    None without a C compiler.
+    Lines are of 64 bytes. `size` is 64 times 3 or more, without other prime factors than 2 and 3,
+    so that the check for one circle is complete. None without a C compiler.
     """
     hop, places = in_c(CHASE, "hop", 1, 2, c_ssize_t), size // 64
     if hop is None:

@@ -30,6 +30,7 @@ class Chart(Picture, Figure):
 
     @property
     def png(self):
+        """The figure as PNG, in bytes."""
         return saved(self, bbox_inches="tight")  # as IPython does
 
     def _repr_mimebundle_(self, include=None, exclude=None):
@@ -40,12 +41,15 @@ class Chart(Picture, Figure):
 
 
 def new_axes(width: float, height: float, **options) -> Axes:
-    """The Axes of a new figure, `width` by `height` inches; `options` are what they are set to."""
+    """Return the Axes of a new figure, `width` by `height` inches.
+
+    `options` are properties of the Axes, such as `xlabel`.
+    """
     return new_panels(width, height, 1, **options)[0]
 
 
 def new_panels(width: float, height: float, panels: int, **options) -> list[Axes]:
-    """The same with several Axes side by side, which have one vertical axis."""
+    """Return several Axes side by side in a new figure, with one vertical axis; see `new_axes`."""
     ground = dict(dpi=72, facecolor="white", layout="constrained")  # white in a dark notebook, too
     figure = plt.figure(figsize=(width, height), FigureClass=Chart, **ground)
     with plt.rc_context({"axes.axisbelow": True, "axes.labelsize": 12, "axes.titlesize": 13}):
@@ -57,13 +61,13 @@ def new_panels(width: float, height: float, panels: int, **options) -> list[Axes
 
 
 def with_alt(ax: Axes, text: str, *lists: Iterable[str]) -> Axes:
-    """Give the picture its alternative text, with lists of what is drawn; returns `ax`."""
+    """Give the figure its alternative text, with lists of what is drawn; returns `ax`."""
     ax.figure.describe(f"{text}{': ' * bool(lists)}{'; '.join(map(joined, lists))}.")
     return ax
 
 
 def annotate(ax: Axes, text: str, at: tuple, offset: tuple[float, float], **options) -> Annotation:
-    """Write beside a place, `offset` points away; `options` as matplotlib's `annotate` has."""
+    """Write beside the place `at`, `offset` points away; `options` are those of matplotlib."""
     options = dict(fontsize=12, textcoords="offset points") | options
     return ax.annotate(text, xy=at, xytext=offset, **options)
 
@@ -82,7 +86,11 @@ def legend(ax: Axes, where: str, *entries: Iterable, **options) -> None:
 def label_rows(
     ax: Axes, labels: Collection[str], rows: Sequence[float] | None = None, room: float = 0.5
 ) -> None:
-    """Count rows downwards, with `room` beyond the first and the last, and label each."""
+    """Label rows on the vertical axis, which counts downwards.
+
+    `rows` are their places, by default 0, 1, 2 and so on; beyond the first and the last there is
+    `room`.
+    """
     rows = range(len(labels)) if rows is None else rows
     ax.set_yticks(rows, list(labels))
     ax.set_ylim(rows[-1] + room, -room)
@@ -91,7 +99,10 @@ def label_rows(
 
 
 def plain(number: float, _=None) -> str:
-    """A mark of an axis without an exponent: 1,000 or 0.1. Very small ones have one: 10⁻⁸."""
+    """Return the text of a mark of an axis without an exponent: 1,000 or 0.1.
+
+    Numbers below 0.0001 have one: 10⁻⁸. Matplotlib's second argument is not used.
+    """
     if number >= 1e-4:
         return f"{number:,.12g}"
     digit, power = f"{number:.0e}".split("e")
@@ -124,7 +135,7 @@ def log_scale(
 
 
 def paint(parts: list[tuple], view: tuple[int, int, int, int]) -> bytes:
-    """The `parts` and the `view` of a Drawing as PNG at twice its density, black on white.
+    """Return the `parts` in the `view` of a Drawing as PNG at twice its density, black on white.
 
     GitHub's view of a notebook leaves SVG outputs out, for security
     (https://github.com/xflr6/graphviz/issues/182, https://github.com/IRkernel/IRkernel/issues/145).
@@ -158,7 +169,7 @@ def paint(parts: list[tuple], view: tuple[int, int, int, int]) -> bytes:
 
 
 def saved(figure: Figure, **options) -> bytes:
-    """A figure as PNG at twice its density, with a palette: a third of the size of one without."""
+    """Return a figure as PNG at twice its density, with a palette: a third of the usual size."""
     file = BytesIO()
     figure.savefig(file, format="png", dpi=2 * figure.dpi, **options)
     picture, file = Image.open(file).convert("RGB"), BytesIO()

@@ -33,13 +33,13 @@ Points = Iterable[tuple[float, float]]
 
 
 def _in_bytes(size, _=None):
-    """A number of bytes in a fitting unit: 48 KiB."""
+    """Return the text of a number of bytes, 1 or more, in a fitting unit: 48 KiB."""
     power = floor(log2(size) / 10)
     return f"{size / 1024**power:g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 def _two_digits(number):
-    """A number in two digits, or in all those before the point."""
+    """Return the text of a number in two digits, or in all those before the point."""
     return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
 
 
@@ -162,7 +162,10 @@ def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
 
 
 def _scale_around_one(ax, name, ratios):
-    """Show all ratios but 0 and infinity on an axis, and a line at 1; returns the axis' ends."""
+    """Show all ratios but 0 and infinity on the axis `name`, "x" or "y", with a line at 1.
+
+    Returns the ends of the axis.
+    """
     shown = [ratio for ratio in ratios if 0 < ratio < inf]
     farthest = max(1.02, *shown, *[1 / ratio for ratio in shown]) ** 1.15
     ends = 1 / farthest, farthest  # as far down as up
@@ -172,7 +175,7 @@ def _scale_around_one(ax, name, ratios):
 
 
 def _within(edges, numbers):
-    """Numbers, or the edge of the picture where they lie beyond it."""
+    """Return the numbers, each moved to the nearer of the two edges if it lies beyond them."""
     return [min(max(number, edges[0]), edges[1]) for number in numbers]
 
 
@@ -306,10 +309,10 @@ def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
 
 
 def plot_latencies(times: Mapping[str, Mapping[str, float]], rows: Sequence[str]) -> Axes:
-    """Draw how long things take that differ by powers of ten: a row for each, a mark a source.
+    """Draw how long things take, by powers of ten: a row for each thing, a mark for each source.
 
-    `times` maps a source, such as 'measured here', to a dict from things to seconds. `rows` are
-    the things to show, from the top; not every source must have each. Only the marks of the first
+    `times` maps a source, such as 'measured here', to a dict from things to seconds. `rows` are the
+    things to show, from the top; not every source must have each. Only the marks of the first
     source are filled.
     """
     ax = new_axes(9, 0.9 + 0.28 * len(rows))

@@ -19,7 +19,7 @@ NARROW, WIDE = set("fijlrtI1 .,:;'|!()[]{}/-*\"`"), set("mwMW%+=<>~@")
 
 
 class Box(NamedTuple):
-    """A label in a box around a place; a round one is an ellipse."""
+    """A label in a box around the place (x, y), in pixels; a round one is an ellipse."""
 
     x: float
     y: float
@@ -43,21 +43,26 @@ class Drawing(Picture):
         self.parts, self.xs, self.ys = [], [], []  # what is drawn, and how far it reaches
 
     def add(self, element, xs, ys, text="", **look):
-        """Add an SVG element; `stroke_width` is its attribute stroke-width."""
+        """Add an SVG element that reaches over these x and y; `look` are its attributes.
+
+        `stroke_width` is the attribute stroke-width.
+        """
         self.xs += xs
         self.ys += ys
         self.parts.append((element, look, text))
 
     def rect(self, x, y, width, height, **look):
+        """Add a rectangle, whose left top corner is (x, y)."""
         look = dict(x=x, y=y, width=width, height=height) | look
         self.add("rect", (x, x + width), (y, y + height), **look)
 
     def line(self, *points, **look):
+        """Add a line through the points (x, y)."""
         look = dict(points=points, fill="none", stroke=GRAY, stroke_width=1.5) | look
         self.add("polyline", *zip(*points, strict=True), **look)
 
     def arrow(self, *points):
-        """A line with a head at its end."""
+        """Add a line through the points (x, y), with a head at its end."""
         *_, (x, y), (end_x, end_y) = points
         long = hypot(end_x - x, end_y - y)
         a, b = (end_x - x) / long, (end_y - y) / long  # one pixel along it
@@ -66,7 +71,10 @@ class Drawing(Picture):
         self.add("polygon", *zip(*wings, strict=True), points=[points[-1], *wings], fill=GRAY)
 
     def text(self, x, y, text, size=13, anchor="start", **look):
-        """Write lines of text, the middle of the first at `y`."""
+        """Write lines of text at `x`, the middle of the first line at `y`.
+
+        `anchor` says what of a line is at `x`: its "start", "middle" or "end".
+        """
         place = dict(x=x, font_size=size, text_anchor=anchor)
         for row, line in enumerate(text.splitlines()):
             if not line:
@@ -78,6 +86,7 @@ class Drawing(Picture):
             self.add("text", (left, left + width), ys, line, y=base, **place, **look)
 
     def box(self, box):
+        """Add a Box with its label."""
         round_look = dict(rx=box.width / 2, ry=HIGH / 2)
         look = (round_look if box.round else dict(rx=4)) | pale(box.color)
         self.rect(box.x - box.width / 2, box.y - HIGH / 2, box.width, HIGH, **look)
@@ -85,13 +94,14 @@ class Drawing(Picture):
 
     @property
     def view(self):
-        """Its left side, its top, its width and its height."""
+        """(left side, top, width, height) of what is drawn, with a margin, in whole pixels."""
         xs, ys = self.xs or [0], self.ys or [0]
         left, top = floor(min(xs)) - MARGIN, floor(min(ys)) - MARGIN
         return left, top, ceil(max(xs)) + MARGIN - left, ceil(max(ys)) + MARGIN - top
 
     @property
     def svg(self):
+        """The drawing as the text of an SVG element."""
         left, top, width, height = self.view
         parts = "\n".join(_element(*part) for part in self.parts)
         name = f"p{crc32((self.alt + parts).encode()):08x}"  # its own, and the same at every run
@@ -109,6 +119,7 @@ fill="#fff" style="fill:var(--picture-ground,#fff)"/>
 
     @property
     def png(self):
+        """The drawing as PNG, in bytes; none without matplotlib."""
         if not find_spec("matplotlib"):
             return b""
         from .axes import paint
@@ -123,7 +134,7 @@ fill="#fff" style="fill:var(--picture-ground,#fff)"/>
         return self
 
     def _ipython_display_(self):
-        """Show it once in a cell, also where the last line of the cell is what has shown it."""
+        """Show it, but once in a cell: its last line may be what has shown it already."""
         from IPython import get_ipython
 
         if self.shown_in != (cell := get_ipython().execution_count):
@@ -132,19 +143,19 @@ fill="#fff" style="fill:var(--picture-ground,#fff)"/>
 
 
 def pale(color: str) -> dict:
-    """The look of an area on which letters can be read, whatever the ground."""
+    """Return the `look` of an area on which letters can be read, whatever the ground."""
     return dict(fill=color, fill_opacity=0.2, stroke=color)
 
 
 def width_of(text: str, size: float = 13, font_weight: str = "", font_family: str = "", **_):
-    """About how wide a text is in DejaVu Sans, which is wider than most fonts."""
+    """Return about how many pixels wide a text is in DejaVu Sans, wider than most fonts."""
     widths = [0.41 if c in NARROW else 0.93 if c in WIDE else 0.63 for c in text]
     widths = [0.61] * len(text) if font_family else widths
     return size * (sum(widths) + 0.12 * sum(map(str.isupper, text))) * (1.12 if font_weight else 1)
 
 
 def ticks(end: float) -> dict[float, str]:
-    """Round numbers from 0 to `end`, nine at most, and how they are written."""
+    """Return round numbers from 0 to `end`, which is above 0: at most nine, number -> its text."""
     steps = (digit * 10.0**power for power in range(-12, 300) for digit in (1, 2, 5))
     step = next(step for step in steps if end / step <= 8)
     numbers = [step * n for n in range(floor(end / step + 1e-9) + 1)]
@@ -152,12 +163,16 @@ def ticks(end: float) -> dict[float, str]:
 
 
 def _element(name, look, text):
+    """Return an SVG element as text."""
     look = "".join(f' {key.replace("_", "-")}="{_short(value)}"' for key, value in look.items())
     return f"<{name}{look}>{escape(text)}</{name}>"
 
 
 def _short(value):
-    """A text as it is, numbers with one digit after the point at most."""
+    """Return an attribute as text: a number with one digit after the point at most.
+
+    A sequence, such as points, is joined by blanks.
+    """
     if isinstance(value, (int, float)):
         return f"{round(value, 1) + 0:.7g}"
     return escape(value) if isinstance(value, str) else " ".join(map(_short, value))

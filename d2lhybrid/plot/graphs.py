@@ -21,11 +21,12 @@ Drawable = str | Callable | networkx.DiGraph
 
 
 def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Drawing:
-    """Draw who feeds whom in a program, or in each program of a dict from titles, on one scale.
+    """Draw which value is computed from which in a program, or in each of a dict from titles.
 
     Time runs downwards. Where each program is a chain, as most networks are, it runs from left to
     right instead, with a row for each layer. Inputs are round, operations square, each with the
     name that the program gives to its value. A program is what `data_flow` reads or returns.
+    Several programs have one scale.
     """
     programs = programs if isinstance(programs, dict) else {"": programs}
     flows = {
@@ -39,7 +40,7 @@ def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Drawing:
 
 
 def _described(flow):
-    """For the alternative text: each node with the names of its inputs."""
+    """Return, for the alternative text, each node with the names of its inputs."""
     names, parts = {n: data["name"] or data["label"] for n, data in flow.nodes(data=True)}, []
     for node, data in flow.nodes(data=True):
         whole = f"{data['label']} ({data['name']})" if data["name"] else data["label"]
@@ -51,12 +52,13 @@ def _described(flow):
 
 
 def _is_chain(flow):
-    """Whether each value feeds the next, and nothing else."""
+    """Return whether each value feeds the next one, and nothing else."""
     most = max((max(flow.in_degree(node), flow.out_degree(node)) for node in flow), default=0)
     return most <= 1 and flow.number_of_edges() >= len(flow) - 1
 
 
 def _draw_downwards(picture, flows):
+    """Draw the flows side by side, each in layers from the top, below its title."""
     left = 0
     for title, flow in flows.items():
         layers = networkx.topological_generations(flow)
@@ -83,10 +85,11 @@ def _draw_downwards(picture, flows):
 
 
 def _boxes(flow, routes):
-    """Where each node goes, as node -> Box: a row below all that feeds it, and between them.
+    """Return node -> Box: each node in a row below all that feeds it, and between them.
 
-    An arrow over several rows leads through a point in each, so that it goes around what is there.
-    To draw a graph in layers is Sugiyama's method; the program `dot` of Graphviz has it in full.
+    `routes` are lists of nodes, from the source of an arrow to its target, with a point for each
+    row between them, so that it goes around what is there. To draw a graph in layers is Sugiyama's
+    method; the program `dot` of Graphviz has it in full.
     """
     bent, boxes = networkx.DiGraph(), {}
     bent.add_nodes_from(flow)
@@ -111,7 +114,7 @@ def _boxes(flow, routes):
 
 
 def _draw_chains(picture, flows):
-    """One below the other, from left to right."""
+    """Draw the flows one below the other, each from left to right."""
     y = 0
     for title, flow in flows.items():
         picture.text(0, y, title, **TITLE)
@@ -133,13 +136,14 @@ def _draw_chains(picture, flows):
 
 
 def _draw_nodes(picture, flow, boxes, above=0):
+    """Draw the box of each node, and beside it, `above` pixels lower, its name."""
     for node, name in flow.nodes(data="name"):
         picture.box(box := boxes[node])
         picture.text(box.x + box.width / 2 + 4, box.y + above, name, font_style="italic")
 
 
 def _rows(flow):
-    """Rows of a chain, each {node: Box at y = 0}; the first operation begins a row each time.
+    """Return the rows of a chain, each node -> Box at y = 0; the first operation begins each row.
 
     So a network has a row for each layer. A row that would be too wide goes on in the next.
     """
@@ -157,7 +161,10 @@ def _rows(flow):
 
 
 def plot_stages(stages: dict[str, str]) -> Drawing:
-    """Draw texts side by side, by their titles, with an arrow from each to the next."""
+    """Draw texts side by side, below their titles, with an arrow from each to the next.
+
+    `stages` maps titles to texts.
+    """
     picture, code = Drawing("Texts"), dict(size=11, font_family="monospace")
     left, end = 0, 0
     for title, text in stages.items():
@@ -173,7 +180,10 @@ def plot_stages(stages: dict[str, str]) -> Drawing:
 
 
 def plot_pipeline(steps: dict[str, str]) -> Drawing:
-    """Draw boxes from left to right, each with a text under it, and an arrow to the next."""
+    """Draw boxes from left to right, each with a text under it, and an arrow to the next.
+
+    `steps` maps the titles in the boxes to the texts.
+    """
     titles = [textwrap.wrap(title, 12, break_long_words=False) for title in steps]
     width = max(width_of(line, 12, **TITLE) for title in titles for line in title) + 36
     height = 15 * max(map(len, titles)) + 22
@@ -211,13 +221,13 @@ def plot_tree(programs: str | dict[str, str], marked: Collection[str] = ()) -> D
 
 
 def _tree_of(program):
-    """The root of the syntax tree: the statement if there is only one, else the module."""
+    """Return the root of a text's syntax tree: its only statement, or else the module."""
     tree = ast.parse(textwrap.dedent(program))
     return tree.body[0] if len(tree.body) == 1 else tree
 
 
 class _Node:
-    """A node with what is below it, and the room that they take."""
+    """A node of a syntax tree with what is below it, and the `width` that they take."""
 
     def __init__(self, node, marked, is_marked=False):
         node = node.value if isinstance(node, ast.Expr) else node
@@ -228,7 +238,7 @@ class _Node:
         self.width = max(Box(0, 0, self.label).width, self.below)
 
     def draw(self, picture, left, y=0):
-        """Draw it all, from `left` on; returns where its own node is."""
+        """Draw the node and all below it, from `left` on; returns the x of the node itself."""
         x, at = left + self.width / 2, left + (self.width - self.below) / 2
         for child in self.children:
             below = child.draw(picture, at, y + LEVEL), y + LEVEL - HIGH / 2
@@ -238,13 +248,13 @@ class _Node:
         return x
 
     def described(self):
-        """What is below what, from the top."""
+        """Return in words what is below what, from the top."""
         here = f"Below {self.label}: {joined(child.label for child in self.children)}."
         return " ".join([here, *(c.described() for c in self.children if c.children)])
 
 
 def _read(node):
-    """How a node reads, such as `Assign e`, `Call add` or `+`, and the nodes below it."""
+    """Return how a node reads, such as `Assign e`, `Call add` or `+`, and the nodes below it."""
     below = [n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr_context)]
     match node:
         case ast.Constant():

@@ -19,18 +19,18 @@ COLORS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GRAY)
 
 
 def colors_of(labels: Iterable[str], colors: Iterable[str] = COLORS) -> dict[str, str]:
-    """A color for each label; after the last they begin again."""
+    """Return label -> color; after the last color they begin again."""
     return dict(zip(labels, cycle(colors), strict=False))
 
 
 def styles(labels: Iterable[str], colors: Iterable[str] = COLORS) -> dict[str, dict[str, str]]:
-    """A color and a marker for each label, as matplotlib's `plot` takes them."""
+    """Return label -> a dict with a color and a marker, as matplotlib's `plot` takes them."""
     pairs = zip(colors_of(labels, colors).items(), cycle("os^DvpdP"), strict=False)
     return {label: dict(color=color, marker=marker) for (label, color), marker in pairs}
 
 
 def joined(words: Iterable[str]) -> str:
-    """Words as a sentence lists them: 'a, b and c'."""
+    """Return words as a sentence lists them, 'a, b and c'; 'none' if there are none."""
     words = [word.replace("\n", " ") for word in words]
     if len(words) < 2:
         return "".join(words) or "none"

@@ -12,7 +12,7 @@ WIDTH, ROW = 640, 29  # pixels: of rows with their labels, and from row to row
 
 
 def plot_times(times: dict[str, float]) -> Drawing:
-    """Draw times as bars. `times` maps labels to seconds."""
+    """Draw times as bars from a common start; `times` maps labels to seconds."""
     unit, factor = unit_for(max(times.values()))
     picture, rows = Drawing("Times", measured=True), [ROW * row for row in range(len(times))]
     longest = max(times.values()) * factor
@@ -69,7 +69,7 @@ def plot_timeline(
 
 
 def _places(panels, lanes):
-    """Two dicts of y positions: of rows by (title, lane), and of headings by title."""
+    """Return two dicts of y positions: (title, lane) -> a row's, and title -> a heading's."""
     places, titles, y = {}, {}, 0.0
     for title, own in panels.items():
         titles[title] = y + 0.25 * ROW * bool(places)
@@ -84,12 +84,15 @@ def _places(panels, lanes):
 
 
 def _natural_sort_key(text):
-    """A key for sorting: `worker 10` comes after `worker 9`."""
+    """Return a key for sorting by which `worker 10` comes after `worker 9`."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)]
 
 
 def _frame(picture, rows, end, xlabel):
-    """Label rows, at (label, y), and draw an axis; returns its left side and a unit in pixels."""
+    """Draw the labels of `rows`, pairs (label, y), and an axis from 0 to `end` below them.
+
+    Returns the x of its left end, and how many pixels a unit of the axis has.
+    """
     rows, end = list(rows), end or 1
     left = max(width_of(label, 12) for label, _ in rows) + 8
     for label, y in rows:
@@ -104,7 +107,10 @@ def _frame(picture, rows, end, xlabel):
 
 
 def _written(wanted, left, size):
-    """Place -> label, of those that have room in this size and cover no other."""
+    """Return place -> label, of those that have room in this size and cover no other.
+
+    `wanted` has (label, x of its middle, y, width of the room); nothing is written left of `left`.
+    """
     written, taken = {}, []
     for label, middle, y, room in wanted:
         width = width_of(label, size)

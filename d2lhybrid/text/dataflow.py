@@ -26,15 +26,15 @@ CAN_BE_FOLLOWED = (
 
 
 def data_flow(program: str | Callable) -> networkx.DiGraph:
-    """Who feeds whom in a program's text, in a function, or in what has a method `flow()`.
+    """Return who feeds whom in a program's text, in a function, or in what has a method `flow()`.
 
     From a text it reads the main part; its numbers are the inputs. From a function it reads the
-    source; its parameters and numbers are the inputs. A call of another function is one
-    operation. An object with `flow()` returns its own graph.
+    source; its parameters and numbers are the inputs. A call of another function is one operation.
+    An object with `flow()` returns its own graph.
 
-    Returns a directed graph with an arrow from each value to what is computed from it. Its nodes
-    are added in the order of computing. Each has a `label` (`a`, `1`, `+`, `add`), a `kind`
-    (`input` or `operation`) and the last `name` that the program gives to its value, or ''.
+    The directed graph has an arrow from each value to what is computed from it. Its nodes are added
+    in the order of computing. Each has a `label` (`a`, `1`, `+`, `add`), a `kind` (`input` or
+    `operation`) and the last `name` that the program gives to its value, or ''.
 
     ValueError, with the line, for a statement or an expression that cannot be followed; TypeError
     for a lambda or a class, whose source is not that of one function.
@@ -53,7 +53,10 @@ def data_flow(program: str | Callable) -> networkx.DiGraph:
 
 
 def _read_function(function):
-    """A function's parameters and the statements of its body."""
+    """Return the names of a function's parameters, and the statements of its body.
+
+    TypeError for what is no function defined by `def`.
+    """
     if not inspect.isroutine(function) or function.__name__ == "<lambda>":
         raise TypeError(
             "data_flow needs a text, a function defined by `def`, or an object with a method "
@@ -74,12 +77,14 @@ class _Walk:
         self.node_of = {name: self.add_node(name, "input") for name in parameters}
 
     def add_node(self, label, kind, sources=()):
+        """Add a node, with arrows from the nodes that it is computed from; returns its number."""
         node = len(self.flow)
         self.flow.add_node(node, label=label, kind=kind, name="")
         self.flow.add_edges_from((source, node) for source in sources)
         return node
 
     def follow(self, statement):
+        """Add what a statement computes. ValueError if it cannot be followed."""
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self.node_of[name] = self.node_for(value)
@@ -94,7 +99,7 @@ class _Walk:
                 refuse(statement, CAN_BE_FOLLOWED, "follow")
 
     def node_for(self, expression):
-        """The node that holds an expression's value; what it is computed from is added first."""
+        """Return the node of an expression's value, added after what it is computed from."""
         match expression:
             case ast.Name(id=name) if name in self.node_of:
                 return self.node_of[name]

@@ -66,7 +66,7 @@ def run_program(text: str) -> str:
 
 
 def straight_line(text: str) -> list[ast.stmt]:
-    """The statements of a straight-line program, as `ast` nodes.
+    """Return the statements of a straight-line program, as `ast` nodes.
 
     ValueError, with the line, for any other program; SyntaxError for what is no Python.
     """
@@ -76,14 +76,14 @@ def straight_line(text: str) -> list[ast.stmt]:
 
 
 def as_text(statements: list[ast.stmt]) -> str:
-    """The text of a program. ValueError where the statements make no straight-line program."""
+    """Return the text of a program. ValueError if the statements make no straight-line program."""
     text = ast.unparse(ast.Module(statements, type_ignores=[]))
     straight_line(text)
     return text
 
 
 def names_in(statement: ast.stmt) -> list[str]:
-    """The variables that a statement of the main program mentions, each once."""
+    """Return the variables that a statement mentions, each once; none for a `def`."""
     if isinstance(statement, ast.FunctionDef):
         return []
     nodes = list(ast.walk(statement))
@@ -93,6 +93,7 @@ def names_in(statement: ast.stmt) -> list[str]:
 
 
 def _check_statements(statements, meaning, inside_function):
+    """ValueError unless the statements are those of a straight-line program."""
     # meaning: name -> "value", "deleted", or how many parameters a function has
     for statement in statements:
         match statement:
@@ -129,6 +130,7 @@ def _check_statements(statements, meaning, inside_function):
 
 
 def _check_expressions(expressions, meaning):
+    """ValueError unless each expression only computes a value, from names that have one."""
     for expression in expressions:
         match expression:
             case ast.Constant(value=value) if type(value) is int:
@@ -151,6 +153,7 @@ def _check_expressions(expressions, meaning):
 
 
 def refuse(node, reason, verb="rewrite"):
+    """Raise a ValueError that names the line, shows the code of the node, and says why."""
     first_line = ast.unparse(node).splitlines()[0]
     raise ValueError(f"line {node.lineno}: cannot {verb} `{first_line}`: {reason}")
 
@@ -159,7 +162,7 @@ def refuse(node, reason, verb="rewrite"):
 
 
 class Substitute(ast.NodeTransformer):
-    """Put expressions in the place of names that are read."""
+    """Put expressions in the place of names that are read, but not in functions."""
 
     def __init__(self, values):
         self.values = values  # name -> expression
@@ -181,6 +184,7 @@ class Inliner(ast.NodeTransformer):
         self.lines = []  # the program that comes out
 
     def visit_Call(self, call):
+        """Return the expression that replaces the call; the statements before it go to `lines`."""
         self.generic_visit(call)  # first the calls among the arguments
         if call.func.id not in self.functions:  # the called function's name
             return call  # print stays a call
@@ -198,7 +202,10 @@ class Inliner(ast.NodeTransformer):
 
 
 def inline(text: str) -> str:
-    """Put each function's body where the function is called; then no definition is needed."""
+    """Put each function's body where the function is called, and drop the definitions.
+
+    ValueError where a name would get two values, as by two calls of a function with variables.
+    """
     statements = straight_line(text)
     definitions = [s for s in statements if isinstance(s, ast.FunctionDef)]
     inliner = Inliner({function.name: function for function in definitions})
@@ -241,7 +248,7 @@ class Folder(ast.NodeTransformer):
 
 
 def fold_constants_text(text: str) -> str:
-    """Compute what is known before the program runs, and hand it on to where it is read."""
+    """Compute what is known before the program runs, and put it where its name is read."""
     known = {}  # name -> its number, as an expression
     program = []
     for statement in straight_line(text):
@@ -276,7 +283,7 @@ def drop_unused_text(text: str) -> str:
 
 
 def substitute(text: str) -> str:
-    """Put what a name stands for where the name is read; then the name need not be made."""
+    """Put what a name stands for where it is read; assignments and each `del` are dropped."""
     values = {}  # name -> the expression that it stands for
     program = []
     for statement in straight_line(text):

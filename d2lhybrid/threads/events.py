@@ -72,7 +72,7 @@ class Log:
         self.events, self.spans, self._begin = [], [], perf_counter()
 
     def note(self, lane: str, text: str) -> float:
-        """Write an event down; returns its time."""
+        """Write an event down; returns its time, in seconds since the log was made."""
         seconds = perf_counter() - self._begin
         self.events.append((seconds, lane, text))  # appending is safe, in any number of threads
         return seconds
@@ -109,6 +109,7 @@ class Link:
         return self._thread.submit(self._carry, tensor.detach().clone(), label)
 
     def _carry(self, tensor, label):
+        """Deliver a tensor after the time that it takes, and log the span."""
         with self.log.span("link", label):
             sleep(self.alpha + self.beta * tensor.nbytes)
         return tensor

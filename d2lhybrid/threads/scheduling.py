@@ -32,7 +32,7 @@ Tasks = dict[str, tuple[float, Sequence[str]]]  # name -> how long it takes, wha
 
 
 def call(node: Node, *read: Any) -> Any:
-    """What a node computes from the values that it reads."""
+    """Return what a node computes from the values that it reads."""
     return OPERATIONS[node.op].function(*read)
 
 
@@ -43,12 +43,13 @@ def run_parallel(
     compute: Callable[..., Any] = call,
     timeout: float = 60,
 ) -> Any:
-    """Run a graph, as `graph(*values)` does, on so many threads; returns what the graph returns.
+    """Run a graph, as `graph(*values)` does, on `workers` threads; returns what the graph returns.
 
     `compute(node, *read)` computes a node from the values that it reads; put another in its place
-    to watch. An error of a node is raised here, after all that had been started has ended.
-    TimeoutError, with their names, if no node ends for `timeout` seconds. Their threads end when
-    they do: a thread can't be stopped from outside.
+    to watch. ValueError for another number of values than the graph has inputs. An error of a node
+    is raised here, after all that had been started has ended. TimeoutError, with the names of those
+    that run, if no node ends for `timeout` seconds. Their threads end when they do: a thread can't
+    be stopped from outside.
     """
     value_of = dict(zip(graph.inputs, values, strict=True))
     value_of |= {node: node.value for node in graph.nodes if not node.is_operation}
@@ -88,10 +89,10 @@ def run_parallel(
 
 
 def list_schedule(tasks: Tasks, workers: int) -> list[Span]:
-    """Give each free worker the first task of the list that is ready; returns all spans.
+    """Give each free worker the first task of the list that is ready; returns a Span for each task.
 
-    `tasks` maps a name to its duration and to the names of the tasks whose results it needs.
-    The order of the dict is the order of the list. ValueError where tasks wait for each other.
+    `tasks` maps a name to its duration and to the names of the tasks whose results it needs. The
+    order of the dict is the order of the list. ValueError where tasks wait for each other.
     """
     waiting, free, ends = dict(tasks), list(range(1, workers + 1)), {}
     running, spans, now = [], [], 0
@@ -112,14 +113,15 @@ def list_schedule(tasks: Tasks, workers: int) -> list[Span]:
 
 
 def makespan(spans: Sequence[Span]) -> float:
-    """From the first start to the last end."""
+    """Return the time from the first start to the last end."""
     return max(span.end for span in spans) - min(span.start for span in spans)
 
 
 def longest_path(tasks: Tasks) -> float:
-    """The length of the longest chain of tasks that wait for each other, in time.
+    """Return the length of the longest chain of tasks that wait for each other, in time.
 
-    No schedule is shorter, however many workers there are. Tasks must not wait in a circle.
+    No schedule is shorter, however many workers there are. `tasks` are those of `list_schedule`;
+    CycleError, a ValueError, where they wait for each other.
     """
     waits, ends = {name: needed for name, (_, needed) in tasks.items()}, {}
     for name in TopologicalSorter(waits).static_order():

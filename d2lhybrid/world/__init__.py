@@ -44,12 +44,12 @@ class RankError(RuntimeError):
 
 
 class World:
-    """So many Python processes, with ranks from 0, which wait for functions to run.
+    """`size` Python processes, with ranks from 0, which wait for functions to run.
 
     Each has one thread unless `run` says otherwise, and loads torch: about 200 MB. After a run,
     `messages` lists what its `comm`s have sent, rank by rank. `has_gloo` says whether
-    torch.distributed works between the processes. A world is a context manager, and
-    ends with Python at the latest. ValueError for less than one or more than 16 processes.
+    torch.distributed works between the processes. A world is a context manager, and ends with
+    Python at the latest. ValueError for less than one or more than 16 processes.
     """
 
     def __init__(self, size: int):
@@ -129,11 +129,14 @@ class World:
         self.has_gloo = all(works)
 
     def _store(self):
-        """A path for a group of torch.distributed, which needs a new one; None if it can't work."""
+        """Return a path for torch.distributed's group of this run; None if it can't work."""
         return os.path.join(self._folder.name, f"run_{self._runs}") if self.has_gloo else None
 
     def _request(self, ranks, timeout, method, *args):
-        """What the first ranks reply to a request. Processes that can't go on are ended."""
+        """Return what the first ranks reply to a request, by rank; print what they have printed.
+
+        Processes that can't go on are ended. RankError if one fails, TimeoutError if one is late.
+        """
         self._printed = {}
         try:
             workers = dict(enumerate(self._workers[:ranks]))
@@ -158,10 +161,10 @@ class World:
         return [results[rank] for rank in workers]
 
     def _wait(self, workers, tickets, timeout):
-        """The replies that have these tickets and come in time, and the failures: dicts by rank.
+        """Return two dicts by rank: the replies with these tickets that come in time; the failures.
 
-        A failure is a text, a note and the process's state: "usable", "stuck" or "exited". They
-        are in the order of their coming; after the first, the others have little time.
+        A failure is a text, a note and the process's state: "usable", "stuck" or "exited". They are
+        in the order of their coming; after the first, the others have little time.
         """
         pending, ranks = dict(workers), {worker: rank for rank, worker in workers.items()}
         results, failures, at_barrier, late = {}, {}, 0, monotonic() + timeout
@@ -190,7 +193,7 @@ class World:
 
 
 def variables():
-    """What is added to the environment of the processes."""
+    """Return what is added to the environment of the processes."""
     added = dict.fromkeys(THREADS, "1")
     # Threads that wait for each other actively take the cores from those that they wait for:
     # on a busy machine a step of training took a hundred times as long.
@@ -204,7 +207,7 @@ def variables():
 
 
 def first_error(failures: dict[int, tuple[str, str, str]]) -> RankError:
-    """The error for what went wrong first; the others fail because of it, or in the same way."""
+    """Return the error for what went wrong first; others fail because of it, or in the same way."""
     # A process that has exited comes before all: its neighbors may notice earlier than we do.
     text, note, _ = max(failures.values(), key=lambda failure: failure[2] == "exited")
     ranks = [rank for rank, failure in failures.items() if failure[0] == text]
@@ -215,7 +218,7 @@ def first_error(failures: dict[int, tuple[str, str, str]]) -> RankError:
 
 
 def timed_out(late: list[int], places: dict[int, str], timeout: float) -> TimeoutError:
-    """The error that says where each rank is that has not ended, as far as they answer."""
+    """Return the error that says where each late rank is; `places` has what ranks answered."""
     ranks_at = {}
     for rank in late:
         ranks_at.setdefault(places.get(rank, "does not answer"), []).append(rank)
@@ -224,6 +227,6 @@ def timed_out(late: list[int], places: dict[int, str], timeout: float) -> Timeou
 
 
 def in_list(ranks) -> str:
-    """`rank 1`, `ranks 0 and 1`, `ranks 0, 1 and 2`."""
+    """Return ranks in words: `rank 1`, `ranks 0 and 1`, `ranks 0, 1 and 2`."""
     *others, last = map(str, sorted(ranks))
     return f"ranks {', '.join(others)} and {last}" if others else f"rank {last}"

@@ -46,7 +46,7 @@ def ring_steps(comm: Comm, x: torch.Tensor) -> Iterator[torch.Tensor]:
 
 
 def ring(comm: Comm, x: torch.Tensor) -> torch.Tensor:
-    """The sum over all ranks, in chunks: chunk c is added up from rank c round to c - 1.
+    """Return the sum over all ranks, in chunks: chunk c is added up from rank c round to c - 1.
 
     P. Patarasuk and X. Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations
     (2009).
@@ -56,7 +56,7 @@ def ring(comm: Comm, x: torch.Tensor) -> torch.Tensor:
 
 
 def star(comm: Comm, x: torch.Tensor) -> torch.Tensor:
-    """The sum over all ranks, in their order: rank 0 receives all, adds, and sends all the sum."""
+    """Return the sum over all ranks: rank 0 receives all, adds in their order, and sends it."""
     total = x.detach().flatten().clone()
     if comm.rank > 0:
         comm.send(total, 0)
@@ -69,7 +69,7 @@ def star(comm: Comm, x: torch.Tensor) -> torch.Tensor:
 
 
 def tree(comm: Comm, x: torch.Tensor) -> torch.Tensor:
-    """The sum over all ranks, in pairs: up a binomial tree to rank 0, and down again.
+    """Return the sum over all ranks, in pairs: up a binomial tree to rank 0, and down again.
 
     For any number of ranks; R. Thakur, R. Rabenseifner and W. Gropp describe it and its rivals in
     Optimization of collective communication operations in MPICH (2005).
@@ -90,10 +90,10 @@ def tree(comm: Comm, x: torch.Tensor) -> torch.Tensor:
 
 
 def halving_doubling(comm: Comm, x: torch.Tensor) -> torch.Tensor:
-    """The sum over all ranks: halves are exchanged and added, then quarters, and all the way back.
+    """Return the sum over all ranks: halves are exchanged and added, then quarters, and back.
 
-    Rabenseifner's algorithm; see `tree` for the source. ValueError unless the number of ranks is
-    a power of two.
+    Rabenseifner's algorithm; see `tree` for the source. ValueError unless the number of ranks is a
+    power of two.
     """
     if comm.size & (comm.size - 1):
         raise ValueError(f"halving needs 2, 4, 8, 16 ... ranks, got {comm.size}")

@@ -61,7 +61,7 @@ class Comm:
         """Begin to send a value, and return at once; the future is done when `send` would return.
 
         What arrives is what the value was at this moment. Two messages to the same rank arrive in
-        the order in which they were sent.
+        the order in which they were sent. Errors as of `send`.
         """
         connection, size = self._connection(to), content_bytes(value)
         begin = max(monotonic(), self._out_free)
@@ -75,7 +75,10 @@ class Comm:
         return sent
 
     def recv(self, source: int) -> Any:
-        """Wait for the next value from this rank. ConnectionError if its process has ended."""
+        """Wait for the next value from this rank, and return it.
+
+        ConnectionError if its process has ended, ValueError if there is no such other rank.
+        """
         while True:
             run, value = self._read(source)
             if run == self._run:
@@ -84,7 +87,8 @@ class Comm:
     def recv_any(self) -> tuple[int, Any]:
         """Wait for a value from any rank; returns the rank and the value.
 
-        It is fair: if several have sent, each gets its turn. ValueError if there are no others.
+        It is fair: if several have sent, each gets its turn. ConnectionError if one has ended,
+        ValueError if there are no others.
         """
         if not self._peers:
             raise ValueError(f"rank {self.rank} is alone, and nothing can come to it")
@@ -111,11 +115,13 @@ class Comm:
         return all(sent.done() for sent in self._sent)
 
     def _connection(self, peer):
+        """Return the connection to another rank. ValueError if there is no such rank."""
         if peer not in self._peers:
             raise ValueError(f"rank {self.rank} of {self.size} has no peer {peer!r}")
         return self._peers[peer]
 
     def _write(self, connection, to, packed, late):
+        """Send these bytes; returns at the moment `late`, or when the network has them."""
         try:
             connection.send_bytes(packed)
         except OSError as error:
@@ -123,7 +129,9 @@ class Comm:
         sleep_until(late)
 
     def _read(self, source):
-        """The next message: the number of its run, which may be an earlier one, and its value."""
+        """Wait for the next message: returns its run's number, perhaps an earlier one, and
+        value.
+        """
         try:
             run, begin, value = loads(self._connection(source).recv_bytes())
         except (EOFError, OSError) as error:
@@ -142,12 +150,16 @@ def sleep_until(moment: float) -> None:
 
 
 def listen(token: bytes) -> Listener:
-    """A Listener on 127.0.0.1, on a free port; a caller without the token is refused."""
+    """Return a Listener on 127.0.0.1, on a free port; a caller without the token is refused."""
     return Listener((HOST, 0), backlog=128, authkey=token)
 
 
 def connect(rank: int, listener: Listener, ports: list[int], token: bytes) -> dict[int, Connection]:
-    """A connection to each other rank: call those before this one, and accept the others' calls."""
+    """Return rank -> connection, for all other ranks.
+
+    `ports` are those at which the ranks listen. Those before this one are called, and the calls of
+    the others are accepted at `listener`, which is then closed.
+    """
     peers = {}
     for peer in range(rank):
         peers[peer] = Client((HOST, ports[peer]), authkey=token)

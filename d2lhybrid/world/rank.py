@@ -48,7 +48,10 @@ class Rank(RequestServer):
         return True
 
     def run(self, run, function, args, path, folder, ranks, threads, alpha, beta, store):
-        """Run a function; returns what it returns, pickled, and the messages that it has sent."""
+        """Call `function`, as `dump_function` packs it; returns (result as bytes, messages sent).
+
+        The other arguments are those of `World.run`, and what it adds to them.
+        """
         self._name, self._files, packed = function
         self._comm, self._has_returned = None, False
         sys.path[:] = path
@@ -68,7 +71,7 @@ class Rank(RequestServer):
         return dumps(result), comm.messages
 
     def stack(self):
-        """At which line of the functions that were sent the main thread is at this moment."""
+        """Return in words at which line of the functions that were sent the main thread is now."""
         if self._has_returned:
             return "has returned, and waits until what it has sent is received"
         lines = self._lines(traceback.extract_stack(sys._current_frames().get(self._main)))
@@ -81,7 +84,7 @@ class Rank(RequestServer):
     # ----------------------------------------------------------------------------------------
 
     def format_error(self, error):
-        """An error in words, its traceback, and whether the process is "usable" again or "stuck".
+        """Return (error in words, traceback, state): the process is "usable" again, or "stuck".
 
         It is said before the group ends, which the others would notice.
         """
@@ -93,18 +96,20 @@ class Rank(RequestServer):
         return "\n  ".join(lines), "".join(trace.format()), "usable" if is_usable else "stuck"
 
     def after_reply(self):
+        """Send no more, and leave the group of torch.distributed."""
         if self._comm:
             self._comm.close()
         with suppress(Exception):  # there may be no group, or the others may be gone
             dist.destroy_process_group()
 
     def _barrier(self):
+        """Tell the world that this rank is at the barrier, and wait until all are."""
         self._released.clear()
         self.report("at barrier")
         self._released.wait()
 
     def _lines(self, stack):
-        """Of a traceback, outermost first, the lines of the functions that were sent."""
+        """Return the lines of a traceback that are in functions that were sent, outermost first."""
         lines, name = [], self._name
         for entry in stack:
             if entry.filename in self._files:
@@ -115,7 +120,7 @@ class Rank(RequestServer):
 
 
 class Stream(io.TextIOBase):
-    """What a function prints goes to the world at once, so that a killed process keeps nothing."""
+    """A file whose text goes to the world at once, so that a killed process keeps nothing."""
 
     def __init__(self, report):
         self._report = report
@@ -126,7 +131,7 @@ class Stream(io.TextIOBase):
 
 
 def device_of(rank: int, ranks: int) -> str:
-    """A GPU of its own where there are enough; all ranks decide alike."""
+    """Return a rank's device: a GPU of its own if there are enough for all ranks, else "cpu"."""
     return f"cuda:{rank}" if ranks <= torch.cuda.device_count() else "cpu"
 
 

@@ -29,7 +29,7 @@ NOTEBOOK = "__main__"  # its module, which another process cannot import
 
 
 def content_bytes(value: Any) -> int:
-    """The bytes of all tensors in a value."""
+    """Return the bytes of all tensors in a value."""
     if isinstance(value, torch.Tensor):
         return value.nbytes
     if isinstance(value, Mapping):
@@ -40,7 +40,7 @@ def content_bytes(value: Any) -> int:
 
 
 def reduce_tensor(value: Any) -> tuple | None:
-    """(function, arguments) with which pickle makes a tensor again; None for all else.
+    """Return (function, arguments) with which pickle makes a tensor again; None for all else.
 
     Not torch's own reducers: they write a file for each tensor, or share memory. Tensors that have
     not just numbers, such as sparse ones, raise torch's errors.
@@ -54,7 +54,7 @@ def reduce_tensor(value: Any) -> tuple | None:
 
 
 def make_tensor(content: bytearray, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """A tensor over these bytes."""
+    """Return a tensor over these bytes; `dtype` is a name in torch, such as "float32"."""
     tensor = torch.empty(0, dtype=getattr(torch, dtype))
     return (torch.frombuffer(content, dtype=tensor.dtype) if content else tensor).reshape(shape)
 
@@ -67,10 +67,11 @@ loads = pickle.loads
 
 
 def dump_function(function: FunctionType) -> tuple[str, dict[str, list[str]], bytes]:
-    """Its name; the lines of the cells or files where it and its helpers stand; it, pickled.
+    """Return (name, files, packed) of a function: its name, lines of source, itself as bytes.
 
-    TypeError if it uses data of the notebook; pickle's errors. With a bound method that a notebook
-    has imported, such as random's `randint`, its object's state goes.
+    `files` maps each cell or file where it and its helpers stand to its lines. TypeError if it uses
+    data of the notebook; pickle's errors. With a bound method that a notebook has imported, such as
+    random's `randint`, its object's state goes.
     """
     files, file = {}, io.BytesIO()
     keep_lines(function, files)
@@ -79,7 +80,7 @@ def dump_function(function: FunctionType) -> tuple[str, dict[str, list[str]], by
 
 
 def load_function(files: dict[str, list[str]], packed: bytes) -> FunctionType:
-    """The function that `dump_function` was given; its lines are found by `linecache`."""
+    """Return the function that `dump_function` was given; `linecache` then finds its lines."""
     for filename, lines in files.items():
         linecache.cache[filename] = len(lines), None, lines, filename
     return pickle.loads(packed)
@@ -93,6 +94,7 @@ class _FunctionPickler(cloudpickle.Pickler):
         self._files = files
 
     def reducer_override(self, value):
+        """Pickle's hook. TypeError for a notebook's function that uses data of the notebook."""
         if isinstance(value, CodeType):  # cloudpickle 3.1.3 sends a fixed name of its file
             return make_code, (value.co_filename, *self.dispatch_table[CodeType](value))
         if isinstance(value, FunctionType) and value.__globals__.get("__name__") == NOTEBOOK:
@@ -102,11 +104,12 @@ class _FunctionPickler(cloudpickle.Pickler):
 
 
 def make_code(filename, make, parts):
+    """Return the code object that `make(*parts)` makes, as of the file `filename`."""
     return make(*parts).replace(co_filename=filename)
 
 
 def keep_lines(function: FunctionType, files: dict[str, list[str]]) -> None:
-    """Put the lines of a function's file or cell, as they are now, under its name."""
+    """Put the lines of a function's file or cell, as they are now, into `files` by its name."""
     filename = function.__code__.co_filename
     linecache.checkcache(filename)
     files[filename] = linecache.getlines(filename, function.__globals__)
