@@ -290,7 +290,7 @@ class ProgramServer(workers.RequestServer):
     def format_error(self, error):
         """Return (message, line of the program's source where the error was, or 0)."""
         if isinstance(error, CandidateError):
-            error = error.__cause__
+            error = error.__cause__ or error
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == self.filename]
         return format_exception_only(error), lines[-1] if lines else 0

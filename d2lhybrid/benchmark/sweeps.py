@@ -139,6 +139,8 @@ def sweep(
         TypeError, ValueError, CandidateError: as `compare`.
     """
     sizes = list(dict.fromkeys(sizes))
+    if not sizes:
+        raise ValueError("sweep needs at least one size")
     show = progress_line(progress)
     done = {}
     try:

@@ -217,7 +217,7 @@ def first_error(failures: dict[int, tuple[str, str, str]]) -> RankError:
     return error
 
 
-def timed_out(late: list[int], places: dict[int, str], timeout: float) -> TimeoutError:
+def timed_out(late: Collection[int], places: dict[int, str], timeout: float) -> TimeoutError:
     """Return the error that says where each late rank is; `places` has what ranks answered."""
     ranks_at = {}
     for rank in late:
