@@ -48,7 +48,10 @@ MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__
 
 @dataclass(frozen=True)
 class Program:
-    """A candidate in a process of its own; `candidates.isolated` makes it."""
+    """A candidate that is source text, for a process of its own, which `start` starts.
+
+    `candidates.isolated` makes it, and says what the text must define.
+    """
 
     source: str = field(repr=False)
     filename: str  # what errors and tracebacks call it

@@ -31,7 +31,7 @@ class Crossing:
 
     @property
     def about(self) -> str:
-        """Where, in three digits and without an exponent: '22.6' or '1960'."""
+        """The size where the speed-up crosses 1, in three digits, no exponent: '22.6' or '1960'."""
         return f"{float(f'{self.at:.3g}'):.15g}"
 
     def __str__(self):

@@ -64,8 +64,9 @@ def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
         mx = import_framework("mxnet", threads=1)
 
     Do it before you import anything else, and use one framework in a process: some pairs of them
-    crash, and settings of one change another. By default it chooses its number of threads. Where
-    there are more than free cores, they wait for each other, and measured times mean little.
+    crash, and settings of one change another. By default the framework chooses its number of
+    threads. If there are more threads than free cores, they wait for each other, and measured times
+    mean little.
 
     Raises:
         FrameworkNotFound: If it is not installed. The message says how to get it, or that there

@@ -59,10 +59,11 @@ def plot_ratios(ratios: dict[str, Sequence[float]], title: str = "") -> Axes:
 
 
 def plot_paired_ratios(ratios: Sequence[float], low: float, high: float) -> Axes:
-    """Draw the ratio of each round as a dot, and the interval of their median as a band.
+    """Draw a dot for each round, the ratio of its two times, and a band from `low` to `high`.
 
-    The picture shows the middle eighty per cent of the dots, or less where the band would else be
-    too thin to be seen; all others are small triangles at its edge.
+    The band is the 95% CI of the ratios' median. The picture shows the middle eighty per cent of
+    the dots, or less where the band would else be too thin to be seen; dots that lie outside are
+    small triangles at its edge.
     """
     ax = new_axes(9, 3, xlabel="round", ylabel="ratio of its two times")
     ordered, far = sorted(ratios), len(ratios) // 10

@@ -162,7 +162,10 @@ def refuse(node, reason, verb="rewrite"):
 
 
 class Substitute(ast.NodeTransformer):
-    """Put expressions in the place of names that are read, but not in functions."""
+    """Replace the names that are read in a tree of `ast`, but not within function definitions.
+
+    `values` maps a name to the expression, a node of `ast`, a copy of which takes its place.
+    """
 
     def __init__(self, values):
         self.values = values  # name -> expression
