@@ -17,6 +17,7 @@ serialization  values and functions as bytes
 import os
 import sys
 import weakref
+from collections.abc import Collection
 from secrets import token_bytes
 from tempfile import TemporaryDirectory
 from time import monotonic

@@ -304,3 +304,17 @@ def test_interrupt_after_a_failure_keeps_what_was_measured(clock):
     assert list(result) == ["a", "c"]
     assert not result.complete
     assert [error.label for error in left_out] == ["b"]
+
+
+def test_duration_is_that_of_the_rounds_that_are_kept(clock):
+    calls = iter(range(10**9))
+
+    def fails_late():
+        clock.work(1e-2)()
+        if next(calls) > 30:
+            raise ZeroDivisionError
+
+    candidates = {"a": clock.work(1e-2), "b": fails_late, "c": clock.work(1e-2)}
+    result = compare(candidates, clock=clock, time_limit=1, on_error=lambda error: None)
+    assert list(result) == ["a", "c"]
+    assert 1 <= result.duration < 1.1

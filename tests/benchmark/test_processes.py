@@ -10,7 +10,7 @@ from process_helpers import noted_starts
 
 from d2lhybrid import CandidateError, isolated
 from d2lhybrid.benchmark import processes
-from d2lhybrid.benchmark.processes import ProgramRunner, close_all
+from d2lhybrid.benchmark.processes import ProgramRunner, ProgramServer, close_all
 
 ADDS = "def adds(x, y=1):\n    return lambda: x + y\n"
 
@@ -286,3 +286,11 @@ def test_request_after_the_end_is_an_error(start):
     close_all([runner])
     with pytest.raises(CandidateError, match="'mine' ended with exit code 0 while it was called"):
         runner.try_once()
+
+
+def test_error_of_a_candidate_within_a_program_keeps_its_words():
+    server = ProgramServer()
+    server.filename = "<a program>"
+    message, line = server.format_error(CandidateError("inner", "it ended"))
+    assert "it ended" in message
+    assert line == 0

@@ -64,6 +64,11 @@ def test_candidate_that_fails_at_one_size_is_left_out(clock):
     assert "b" not in str(swept).splitlines()[0].split()
 
 
+def test_no_sizes_are_refused(clock):
+    with pytest.raises(ValueError, match="at least one size"):
+        sweep({"a": clock.work(1e-3), "b": clock.work(1e-3)}, lambda n: n, [])
+
+
 def test_to_dict_holds_each_comparison(clock):
     swept = Sweep({1: example(clock), 8: example(clock)})
     pairs = json.loads(json.dumps(swept.to_dict()))["comparisons"]
