@@ -3,9 +3,9 @@
 Notebook 07 asks this of every candidate; the usual tool is torch.testing.assert_close.
 """
 
-import cmath
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from numbers import Number
 from typing import Any
@@ -24,40 +24,51 @@ EPSILON = {
     "float64": 2**-52,
     "complex128": 2**-52,
 }
+SHIFT = 2**-10  # a share, far above rounding and far below what changes a program's course
+FAR = 4 * SHIFT  # a fourth allows 50 roundings in float32; 10,000 random networks had 30 at most
 ADVICE = "check=False compares their times all the same"
 
 
-def mismatch(result: Any, expected: Any, tolerance: float | None = None) -> str:
+def mismatch(
+    result: Any, expected: Any, tolerance: float | None = None, moved: Sequence[Any] = ()
+) -> str:
     """How two results differ, in words; '' where they agree.
 
     A result is a number, an array or tensor of any framework, a list, tuple, dict or dataclass
     of results, or anything that has `==`. Floating-point numbers agree if they differ by no more
-    than `tolerance` times the largest number of their array. By default it is the rounding error
-    of the coarser of the two formats to the power 2/3: 2.4e-5 for float32, 0.01 for float16.
+    than `tolerance` times their size. By default it is the rounding error of the coarser of the two
+    formats to the power 2/3: 2.4e-5 for float32, 0.01 for float16.
 
     A sum of n numbers that is computed in another order comes out n roundings away at worst, and as
     a rule about the square root of n (N. J. Higham, Accuracy and Stability of Numerical Algorithms,
     chapters 2 and 4). The power 2/3 is our choice. It allows 200 roundings in float32, which a sum
     of 40,000 numbers may need.
 
+    What is rounded are the numbers that are added up, and they are larger than a sum that happens
+    to be near 0. So a number in an array counts as no smaller than `usual_size` of the array. An
+    array of few numbers says little of that. Then `moved` helps: what the program of `expected`
+    returns where each number that it is given is larger or smaller by SHIFT. By how far a result
+    moves, divided by FAR, shows the size of what was added up.
+
     Parts are compared with parts: of dicts by their keys, in any order, of dataclasses of one
     type by their fields, of lists and tuples by their positions. A list may agree with a tuple,
     since frameworks return now one, now the other; but `[x]` never with `x`.
     """
-    return next(_mismatches(result, expected, tolerance), "")
+    return next(_mismatches(result, expected, tolerance, moved), "")
 
 
-def _mismatches(result, expected, tolerance):
+def _mismatches(result, expected, tolerance, moved):
     """Yield how the two results differ, in words, for each part that differs, in order."""
     kind, ours = parts_of(result)
     other_kind, theirs = parts_of(expected)
     if kind is not other_kind:
         yield f"{type(result).__name__} against {type(expected).__name__}"
     elif ours is None:
-        yield from _leaf_mismatches(result, expected, tolerance)
+        yield from _leaf_mismatches(result, expected, tolerance, moved)
     elif ours.keys() == theirs.keys():
+        others = [parts for one in moved if (parts := parts_of(one)[1] or {}).keys() == ours.keys()]
         for key, part in ours.items():
-            yield from _mismatches(part, theirs[key], tolerance)
+            yield from _mismatches(part, theirs[key], tolerance, [one[key] for one in others])
     elif kind is list:
         yield f"{len(ours)} values against {len(theirs)}"
     else:
@@ -92,19 +103,16 @@ def parts_of(result: Any) -> tuple[type, Mapping | None]:
     return Number if isinstance(result, Number) or hasattr(result, "shape") else object, None
 
 
-def _leaf_mismatches(a, b, tolerance):
+def _leaf_mismatches(a, b, tolerance, moved):
     """Yield how two results without parts differ, if they do: arrays, numbers, or what has `==`."""
-    if hasattr(a, "shape") or hasattr(b, "shape"):
-        yield from _array_mismatches(a, b, tolerance)
-    elif isinstance(a, (float, complex)) or isinstance(b, (float, complex)):
-        if not (a == b or (cmath.isnan(a) and cmath.isnan(b))):  # equal infinities among them
-            yield from _too_far(abs(a - b), max(abs(a), abs(b)), "float64", tolerance)
+    if any(hasattr(one, "shape") or isinstance(one, (float, complex)) for one in (a, b)):
+        yield from _array_mismatches(a, b, tolerance, moved)
     elif a != b:
         yield f"{a!r} against {b!r}"
 
 
-def _array_mismatches(a, b, tolerance):
-    """Yield how two arrays, or an array and a number, differ: in shape, or by more than allowed."""
+def _array_mismatches(a, b, tolerance, moved):
+    """Yield how two arrays or numbers differ: in shape, or by more than allowed."""
     import numpy
 
     names = [_format(a), _format(b)]
@@ -116,28 +124,49 @@ def _array_mismatches(a, b, tolerance):
         if not (a == b).all():
             yield "the values differ"
     else:
+        name = max(floating, key=EPSILON.get)
+        tolerance = EPSILON[name] ** (2 / 3) if tolerance is None else tolerance
         wide = "complex128" if "complex" in "".join(names) else "float64"
         a, b = a.astype(wide), b.astype(wide)
-        with numpy.errstate(invalid="ignore"):
+        with numpy.errstate(invalid="ignore", divide="ignore"):
             same = (a == b) | (numpy.isnan(a) & numpy.isnan(b))  # equal infinities among them
-            gap = numpy.where(same, 0.0, numpy.abs(a - b)).max(initial=0.0)  # or not a number
-        sizes = numpy.abs([a, b])
-        largest = sizes[numpy.isfinite(sizes)].max(initial=0.0)
-        yield from _too_far(float(gap), float(largest), max(floating, key=EPSILON.get), tolerance)
+            gaps = numpy.where(same, 0.0, numpy.abs(a - b))
+            moved = [one for one in map(to_numpy, moved) if one.shape == b.shape]
+            far = [numpy.nanmax(abs(one - b), initial=0) / FAR for one in moved]
+            sizes = numpy.fmax(numpy.fmax(abs(a), abs(b)), max([usual_size(a, b), *far]))
+            excess = numpy.where(same, 0.0, gaps / sizes)  # not a number: one of them is
+        wrong = ~(excess <= tolerance)
+        if wrong.any():
+            at = numpy.unravel_index(numpy.nan_to_num(excess, nan=numpy.inf).argmax(), a.shape)
+            text = f"{a[at]:.6g} against {b[at]:.6g}"
+            if a.size > 1:
+                places = f"{wrong.sum()} of {a.size} numbers differ"
+                text = f"{places}, most of all at {[*map(int, at)]}: {text}"
+            allowed = tolerance * sizes[at]
+            text += f", a difference of {gaps[at]:.2g}, and {allowed:.2g} is allowed for {name}"
+            # 5% more, since two digits may round down by as much
+            if math.isfinite(most := excess[at]) and most < 1:
+                text += f"; tolerance={1.05 * most:.2g} would let it pass"
+            yield text
 
 
-def _too_far(gap, largest, name, tolerance):
-    """Yield a text if `gap` is not finite, or above `tolerance` times `largest`.
+def usual_size(*arrays: Any) -> float:
+    """The lower quartile of the magnitudes in NumPy arrays, without zeros and infinities.
 
-    `name` is a format of EPSILON, which gives the tolerance where that is None.
+    A constant that fills places, such as the -1e9 of a mask, doesn't count: a number that stands in
+    an array more than once. Where nothing else is left, it does.
     """
-    tolerance = EPSILON[name] ** (2 / 3) if tolerance is None else tolerance
-    allowed = tolerance * largest
-    if not math.isfinite(gap) or gap > allowed:
-        text = f"the largest difference is {gap:.2g}, and {allowed:.2g} is allowed for {name}"
-        if math.isfinite(gap) and largest:  # 5% more, since two digits may round down by as much
-            text += f"; tolerance={1.05 * gap / largest:.2g} would let it pass"
-        yield text
+    import numpy
+
+    found = []
+    for array in arrays:
+        numbers, counts = numpy.unique(array, return_counts=True)
+        numbers = abs(numbers)
+        usable = numpy.isfinite(numbers) & (numbers > 0)
+        once = numbers[usable & (counts == 1)]
+        kept = once if once.size else numbers[usable]
+        found += [numpy.quantile(kept, 0.25, method="lower")] if kept.size else []
+    return float(max(found, default=0.0))
 
 
 def _format(array):
@@ -180,9 +209,48 @@ def check_results(runners, baseline: str, tolerance: float | None, failed: Calla
 
 def _disagreement(runner, base, tolerance):
     """How the results of two runners differ, in words, or ''."""
-    pairs = zip(runner.results, base.results, strict=True)
+    pairs = [*zip(runner.results, base.results, strict=True)]
     texts = [mismatch(*pair, tolerance) for pair in pairs]
+    if any(texts) and (moved := moved_results(base)):
+        texts = [mismatch(*pair, tolerance, moved) for pair in pairs]
     if not any(texts):
         return ""
     text = f"{runner.label!r} does not return what {base.label!r} returns"
     return text + (f": {texts[0]}" if texts[0] else f" in the third call: {texts[1]}")
+
+
+def moved_results(runner) -> list[Any]:
+    """Return what a runner's candidate returns for three sets of arguments, each `shifted`.
+
+    [] if it can't be called with them, or if its arguments hold no numbers that could be shifted.
+    """
+    import numpy
+
+    chance, moved = numpy.random.default_rng(0), []
+    with suppress(Exception):  # the arguments may be of any kind
+        for _ in range(3):
+            args = shifted(runner.args, chance)
+            if args is not runner.args:
+                moved.append(runner.result_for(args))
+    return moved
+
+
+def shifted(value: Any, chance: Any) -> Any:
+    """Return a copy of arguments with each number of each array larger or smaller by SHIFT.
+
+    Tuples, lists and dicts are entered; what holds no floating-point array is returned itself.
+    `chance` is a `Generator` of NumPy.
+    """
+    if isinstance(value, (tuple, list)):
+        parts = [shifted(part, chance) for part in value]
+        same = all(new is old for new, old in zip(parts, value, strict=True))
+        return value if same else type(value)(parts)
+    if isinstance(value, dict):
+        parts = {key: shifted(part, chance) for key, part in value.items()}
+        return value if all(parts[key] is value[key] for key in value) else parts
+    if not (_format(value) and getattr(value, "shape", None)):
+        return value
+    factors = chance.choice([1 - SHIFT, 1 + SHIFT], size=tuple(value.shape))
+    if hasattr(value, "new_tensor"):  # PyTorch's don't multiply with NumPy's
+        return (value * value.new_tensor(factors)).detach()
+    return value * factors.astype(str(value.dtype).rpartition(".")[2])

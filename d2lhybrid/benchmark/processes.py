@@ -100,8 +100,12 @@ class ProgramRunner:
 
     def set_args(self, args: tuple) -> None:
         """Build the candidate with these arguments next. TypeError if they cannot be sent."""
-        self._args = encode(args)
+        self.args, self._args = args, encode(args)
         vars(self).pop("results", None)
+
+    def result_for(self, args: tuple) -> Any:
+        """Build the candidate with other arguments, beside the one that is timed, and call it."""
+        return decode(self._ask("while it was called", "result_for", encode(args)))
 
     def load(self) -> None:
         """Wait until the program's top level has run. CandidateError if that fails."""
@@ -277,6 +281,11 @@ class ProgramServer(workers.RequestServer):
         # Gradients are left out: a program may switch them off inside its calls.
         machine = describe_machine() | {"gradients": None}
         return {name: getattr(self.runner, name) for name in names} | {"machine": machine}
+
+    def result_for(self, args):
+        """Build the candidate with these encoded arguments, and return what a call returns."""
+        function = self.function(*decode(args))
+        return encoded(getattr(function, "function", function)())
 
     def results(self):
         """Return what the first and the third call returned, each as `encoded` returns it."""

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from d2lhybrid import CandidateError, compare, isolated, mismatch
-from d2lhybrid.benchmark.agreement import ResultsDiffer
+from d2lhybrid.benchmark.agreement import ResultsDiffer, check_results, shifted
+from d2lhybrid.benchmark.timing import Runner
 
 Pair = namedtuple("Pair", "x y")
 
@@ -47,19 +48,19 @@ AGREEING = [
     ([], ()),
 ]
 DIFFERING = [
-    (1.0, 1.0 + 1e-9, "largest difference is 1e-09"),
+    (1.0, 1.0 + 1e-9, "a difference of 1e-09"),
     (1, 2, "1 against 2"),
-    (inf, -inf, "difference is inf"),
-    (inf, 1.0, "difference is inf"),
-    (torch.tensor([nan]), torch.tensor([1.0]), "difference is nan"),
+    (inf, -inf, "difference of inf"),
+    (inf, 1.0, "difference of inf"),
+    (torch.tensor([nan]), torch.tensor([1.0]), "difference of nan"),
     ([1, 2], [1], "2 values against 1"),
     ((torch.ones(2),), torch.ones(2), "tuple against Tensor"),
-    (torch.tensor(1.0), 1 + 1j, "largest difference is 1,"),
+    (torch.tensor(1.0), 1 + 1j, "difference of 1,"),
     ({"x": 1.0, "y": 2.0}, {"p": 1.0, "q": 2.0}, "keys ['x', 'y'] against ['p', 'q']"),
     ({1: 1.0}, {"1": 1.0}, "keys [1] against ['1']"),
-    ({"x": 1.0, "y": 2.0}, {"x": 2.0, "y": 1.0}, "largest difference is 1,"),
+    ({"x": 1.0, "y": 2.0}, {"x": 2.0, "y": 1.0}, "difference of 1,"),
     ({}, [], "dict against list"),
-    (Output(1.0, 2.0), Output(1.0, 3.0), "largest difference is 1,"),
+    (Output(1.0, 2.0), Output(1.0, 3.0), "difference of 1,"),
     (Output(1.0, 2.0), OtherOutput(1.0, 2.0), "Output against OtherOutput"),
     (Output(1.0, 2.0), (1.0, 2.0), "Output against tuple"),
 ]
@@ -92,7 +93,7 @@ def test_tolerance_is_that_of_the_format(name, little, much):
     assert mismatch(one + little * torch_tensor([0, 1, 0, 0], name), one) == ""
     said = mismatch(one + much * torch_tensor([0, 1, 0, 0], name), one)
     assert name in said
-    assert "largest difference" in said
+    assert "difference of" in said
     assert mismatch(one + much, one, tolerance=1.0) == ""
     assert "nan" in mismatch(torch_tensor([1.0, 0.0, 0.0, inf], name), one)
 
@@ -119,7 +120,7 @@ FORMS = [
 @pytest.mark.parametrize(("form", "plain"), FORMS)
 def test_tensors_in_forms_that_numpy_lacks(form, plain):
     assert mismatch(form, plain) == ""
-    assert "largest difference" in mismatch(form, -plain)
+    assert "difference of" in mismatch(form, -plain)
 
 
 # The check of `compare` -----------------------------------------------------------------------
@@ -139,8 +140,8 @@ def counting(result="state[0]", change="pass"):
     return isolated(COUNTS.format(result=result, change=change))
 
 
-def compared(a, b, **options):
-    return compare({"a": a, "b": b}, time_limit=0.03, **options)
+def compared(a, b, *args, **options):
+    return compare({"a": a, "b": b}, *args, time_limit=0.03, **options)
 
 
 def test_programs_with_state_are_compared_at_the_same_call():
@@ -180,3 +181,92 @@ def test_result_that_cannot_be_sent_needs_no_check():
     assert compared(program, program, check=False)
     with pytest.raises(CandidateError, match="returned what cannot be checked"):
         compared(program, program)
+
+
+# The size against which a difference is judged --------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_large_constants_hide_no_difference(share):
+    chance = numpy.random.default_rng(1)
+    scores = chance.normal(size=(8, 64)).astype("float32")
+    mask = chance.random(scores.shape) < share
+    right, wrong = (numpy.where(mask, -1e9, s).astype("float32") for s in (scores, scores * 1.001))
+    assert mismatch(right, right.copy()) == ""
+    assert mismatch(right * numpy.float32(1 + 2**-22), right) == ""
+    assert "numbers differ" in mismatch(wrong, right)
+
+
+def test_one_large_number_hides_no_difference():
+    assert mismatch([numpy.array([1.5, 37269600.0])], [numpy.array([1.0, 37269600.0])])
+    assert "1 of 2 numbers differ, most of all at [0]: 1.5 against 1" in mismatch(
+        numpy.array([1.5, 37269600.0]), numpy.array([1.0, 37269600.0])
+    )
+
+
+def test_difference_is_judged_by_the_usual_size_of_an_array():
+    expected = torch.arange(-50, 51) / 50  # 0 among them
+    assert mismatch(expected + 1e-6, expected) == ""
+    assert mismatch(expected + 1e-4 * (expected == 0), expected).startswith(
+        "1 of 101 numbers differ"
+    )
+
+
+def perceptron(weights, x, parts=1):
+    """A network with one hidden layer; its sums are added up in so many parts."""
+    for matrix, bias in weights:
+        rows = numpy.array_split(numpy.arange(len(matrix)), parts)
+        x = numpy.maximum(sum(x[:, some] @ matrix[some] for some in rows) + bias, -bias.max() - 9)
+    return x
+
+
+def random_network(chance, outputs):
+    shapes = [(64, 128), (128, outputs)]
+    matrices = [(chance.normal(size=s) / s[0] ** 0.5).astype("float32") for s in shapes]
+    weights = [(m, 0.1 * chance.normal(size=m.shape[1]).astype("float32")) for m in matrices]
+    return weights, chance.normal(size=(1, 64)).astype("float32")
+
+
+def test_sums_near_zero_agree_where_large_numbers_were_added_up():
+    """The arguments are moved to find out, so few random networks are refused, and no wrong one."""
+    chance, seemed_wrong = numpy.random.default_rng(3), 0
+    for _ in range(600):
+        args = random_network(chance, outputs=1)
+        base = Runner("base", perceptron, args, None)
+        base.results, found = [perceptron(*args)], perceptron(*args, parts=9)
+        other = Runner("other", None, (), None)
+        other.results = [found]
+        seemed_wrong += bool(mismatch(found, base.results[0]))
+        runners = {"base": base, "other": other}
+        check_results(runners, "base", None, pytest.fail)
+        other.results = [found + 1e-3]
+        wrong = []
+        check_results(runners, "base", None, wrong.append)
+        assert len(wrong) == 1
+    assert seemed_wrong > 0
+
+
+ZERO = """
+import numpy
+def one(x):
+    return lambda: numpy.float32({start}) + x.sum() - x[::-1].sum()
+"""
+
+
+def test_program_is_built_with_moved_arguments_only_where_results_seem_to_differ():
+    x = numpy.ones(10, "float32") * 1e4
+    sums = [isolated(ZERO.format(start=start)) for start in ("0.0", "1e-4", "30")]
+    compared(sums[0], sums[1], x)
+    with pytest.raises(ResultsDiffer, match="difference of 30"):
+        compared(sums[0], sums[2], x)
+
+
+def test_shifted_numbers_are_larger_or_smaller_by_the_same_share():
+    x, chance = torch.ones(50, requires_grad=True), numpy.random.default_rng(0)
+    new, number, names = shifted((x, 3, {"a": [x.detach().numpy()]}), chance)
+    assert {*new.tolist()} == {1 - 2**-10, 1 + 2**-10}
+    assert not new.requires_grad
+    assert (number, list(names)) == (3, ["a"])
+    assert abs(names["a"][0] - 1).max() == pytest.approx(2**-10)
+    args = (torch.arange(3), "text", [])
+    assert shifted(args, chance) is args
