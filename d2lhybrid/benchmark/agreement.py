@@ -88,6 +88,12 @@ def any_needs_gradients(results: list) -> bool | None:
     return any(known) if known else None
 
 
+def has_values(result: Any) -> bool:
+    """Whether a result holds anything that could be compared: not only None, and not nothing."""
+    _, parts = parts_of(result)
+    return result is not None if parts is None else any(map(has_values, parts.values()))
+
+
 def parts_of(result: Any) -> tuple[type, Mapping | None]:
     """Return (kind, parts): two results agree only if their kinds are the same.
 

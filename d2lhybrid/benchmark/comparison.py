@@ -44,7 +44,7 @@ from math import inf
 from random import Random
 from typing import Any
 
-from .agreement import any_needs_gradients, check_results
+from .agreement import any_needs_gradients, check_results, has_values
 from .candidates import Build, as_candidate
 from .metadata import TIME_LIMIT, describe_machine, load_average, merge_metadata
 from .processes import Program, ProgramRunner, passed_to, start_workers
@@ -117,7 +117,7 @@ def compare(
         time_limit = 1.0 if processes == 1 else processes / 4
     machine = describe_machine(*args)
     show = progress_line(progress)
-    trial, done, duration = None, [], 0.0
+    trial, done, notes, duration = None, [], [], 0.0
     load = load_average()
 
     def failed(error):
@@ -129,7 +129,9 @@ def compare(
         left = [label for label in candidates if all(label in timings for timings in done)]
         kept = tuple({label: timings[label] for label in left} for timings in done)
         here = machine | {"load": [load, load_average()]}
-        return Comparison(base_label, kept, MIN_EFFECT, duration, complete, here, calls)
+        return Comparison(
+            base_label, kept, MIN_EFFECT, duration, complete, here, calls, tuple(notes)
+        )
 
     try:
         for i in range(processes):
@@ -146,6 +148,8 @@ def compare(
                     if check:
                         check_results(trial.runners, base_label, tolerance, failed)
                 trial.measure(base_label, time_limit / processes, processes == 1 and time_limit > 0)
+                if i == 0:
+                    notes += trial.notes(check)
                 if single_calls and processes > 1:
                     trial.time_single_calls(min(time_limit / processes, SINGLE))
             if len(trial.runners) < 2:
@@ -256,6 +260,27 @@ class Trial:
                 runner.time_single_calls(0.0 if has_single else seconds)
                 ready.append(runner.label)
         self._keep(ready)
+
+    def notes(self, checked: bool) -> list[str]:
+        """Return what must be said of the candidates, beside how fast they are.
+
+        `checked`: whether their results were compared.
+        """
+        runners = self.runners.values()
+        notes = [f"{runner.label}: {note}" for runner in runners for note in runner.notes()]
+        if not checked:
+            return notes
+        results = {runner: runner.results for runner in runners}
+        needs = {
+            r.label: r.needs_gradients if r.worker else any_needs_gradients(results[r][-1:])
+            for r in runners
+        }
+        if {True, False} <= {*needs.values()}:
+            recorded = ", ".join(label for label, need in needs.items() if need)
+            notes.append(f"only {recorded} kept what gradients need: see torch.no_grad()")
+        if not any(has_values(result) for kept in results.values() for result in kept):
+            notes.append("all results are None, so only times were compared")
+        return notes
 
     def _keep(self, labels):
         """Leave out the runners that have none of these labels."""

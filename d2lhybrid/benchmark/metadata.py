@@ -136,7 +136,7 @@ def _processor():
 _built = set()  # the kinds of all that was built in this process
 
 
-def kinds_so_far() -> tuple[set, tuple[int, int, int]]:
+def kinds_so_far() -> tuple[set, tuple[int, int, int, int]]:
     """Return (kinds, compilations) for `build_state`, taken before building.
 
     `kinds` has the kinds that were built here, and the types of all objects that are alive: they
@@ -146,7 +146,7 @@ def kinds_so_far() -> tuple[set, tuple[int, int, int]]:
     return _built | {type(thing) for thing in gc.get_objects()}, frameworks.compilations()
 
 
-def build_state(built: Any, kinds: set, compilations: tuple[int, int, int]) -> str:
+def build_state(built: Any, kinds: set, compilations: tuple[int, int, int, int]) -> str:
     """Return how cold the process and the cache were for `built`: 'cold process, warm cache'.
 
     The process was cold if this was the first build of its kind, which takes longest. Two things
@@ -155,7 +155,7 @@ def build_state(built: Any, kinds: set, compilations: tuple[int, int, int]) -> s
     asked it. `kinds` and `compilations` are what `kinds_so_far` returned before the build.
     """
     counts = zip(frameworks.compilations(), compilations, strict=True)
-    graphs, hits, misses = (now - then for now, then in counts)
+    _, graphs, hits, misses = (now - then for now, then in counts)
     kind = "a compiled graph" if graphs else getattr(built, "__code__", type(built))
     _built.add(kind)
     process = "warm process" if kind in kinds else "cold process"

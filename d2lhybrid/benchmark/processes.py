@@ -13,6 +13,7 @@ program's.
 
 import linecache
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -25,8 +26,10 @@ from types import ModuleType
 from typing import Any
 
 from .. import workers
-from ..frameworks import THREADS
+from ..frameworks import THREADS, compilations
 from ..workers import GRACE, Worker, decode, encode, format_exception_only, wait_any
+from . import notes
+from .agreement import any_needs_gradients
 from .metadata import describe_machine, peak_memory
 from .timing import CandidateError, Runner, device_clock
 
@@ -42,6 +45,7 @@ CACHES += ["TMPDIR", "TEMP", "TMP"]
 TIMEOUT = 300.0  # seconds to wait for any one reply of a process
 LAST_LINES, LONG_LINE = 5, 200  # of what it printed, that an error shows; characters of each line
 # Methods of the `Runner` there that are called from here, and what the program is doing then.
+PRINTED = 2**20  # bytes that are looked at of what a program prints
 ASKED = {"fitting_calls": "while it was called", "measure": "while it was timed"}
 MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__"` is not run
 
@@ -86,6 +90,7 @@ class ProgramRunner:
         self._cache = TemporaryDirectory(ignore_cleanup_errors=True) if program.cold_cache else None
         if self._cache:
             variables |= dict.fromkeys(CACHES, self._cache.name)
+        variables.setdefault("TORCH_LOGS", os.environ.get("TORCH_LOGS", notes.LOGS))
         self.worker = Worker(f"{__name__}:ProgramServer", variables)
         self.loading = self.worker.request("load", label, program)
 
@@ -123,6 +128,13 @@ class ProgramRunner:
         cores = self.program.threads if share_cores else None
         vars(self).update(self._ask(doing, "build", self._args, first_calls, cores))
         self.waking = WAKING if self.machine["threads"] in (None, 1) else WAKING_THREADS
+        self._warm = len(self.worker.stderr_tail(PRINTED))
+
+    def notes(self) -> list[str]:
+        """Return what must be said of the candidate below a table, one text each."""
+        printed = self.worker.stderr_tail(PRINTED)
+        nothing = ["torch.compile compiled nothing"] if self.compiled_nothing else []
+        return nothing + notes.notes_from(printed, self._warm)
 
     def try_once(self) -> float:
         """See `Runner.try_once`."""
@@ -178,7 +190,8 @@ class ProgramRunner:
     def _failed(self, text):
         """End the process, and return the CandidateError with what it printed last."""
         self.worker.kill()
-        words, crash, place = self.worker.stderr_tail().partition("Fatal Python error: ")
+        printed = "\n".join(re.findall(r"(?m)^(?!.*\] \[__).*", self.worker.stderr_tail(PRINTED)))
+        words, crash, place = printed.partition("Fatal Python error: ")
         words += crash + place.partition("\n")[0]  # behind it are addresses and modules
         last = [f"\n    {line[:LONG_LINE]}" for line in words.strip().splitlines()[-LAST_LINES:]]
         return CandidateError(self.label, text + "; it printed last:" * bool(last) + "".join(last))
@@ -269,18 +282,25 @@ class ProgramServer(workers.RequestServer):
 
         `first_calls` is for `Runner.warm_up`, `cores` for `keep_to_cores`. Returns a dict for the
         ProgramRunner's attributes: the Runner's `build`, `build_state`, `warmup`, `fastest` and
-        `inner_calls`, and `machine`.
+        `inner_calls`, and `machine`, `needs_gradients` and `compiled_nothing`.
         """
+        before, needs = compilations(), []
+
+        def keep(result):  # encoded at once: a later call may change it
+            needs.append(any_needs_gradients([result]))
+            return encoded(result)
+
         args = decode(args)  # only now: it loads NumPy, and the program comes first
         keep_to_cores(cores)  # and what it starts from now on
-        # What is kept is encoded at once: a later call may change it.
         build = partial(self.function, *args)
-        self.runner = Runner(self.label, None, (), device_clock, build, encoded)
+        self.runner = Runner(self.label, None, (), device_clock, build, keep)
         self.runner.warm_up(first_calls)
+        tried, graphs, *_ = (now - then for now, then in zip(compilations(), before, strict=True))
         names = ("build", "build_state", "warmup", "fastest", "inner_calls")
         # Gradients are left out: a program may switch them off inside its calls.
-        machine = describe_machine() | {"gradients": None}
-        return {name: getattr(self.runner, name) for name in names} | {"machine": machine}
+        found = {"machine": describe_machine() | {"gradients": None}, "needs_gradients": needs[-1]}
+        found["compiled_nothing"] = tried > 0 and not graphs
+        return {name: getattr(self.runner, name) for name in names} | found
 
     def result_for(self, args):
         """Build the candidate with these encoded arguments, and return what a call returns."""

@@ -103,6 +103,7 @@ class Comparison(Answers):
     complete: bool  # False where it was interrupted
     machine: dict[str, Any]  # as `describe_machine` returns it
     calls: int | None = None  # how often the candidates are to be called
+    notes: tuple[str, ...] = ()  # on single candidates, for below the tables
 
     @property
     def timings(self) -> dict[str, Measurement]:
@@ -242,7 +243,8 @@ class Comparison(Answers):
         """Return the comparison of which `to_dict` made this dict, perhaps by an older version."""
         data = _renamed(data)
         processes = [{k: _measurement_from(m) for k, m in one.items()} for one in data["processes"]]
-        return cls(**(data | {"processes": tuple(processes)}))
+        data |= {"processes": tuple(processes), "notes": tuple(data.get("notes", ()))}
+        return cls(**data)
 
     # How it is shown ------------------------------------------------------------------------
 
@@ -329,6 +331,7 @@ class Comparison(Answers):
 
     def _remarks(self):
         """Yield, in words, what must be known of the machine and of single candidates."""
+        yield from self.notes
         if limit := self.machine.get("time_limit"):
             yield f"{TIME_LIMIT}={limit} limits the seconds of measuring"
         worst = min(self.values(), key=lambda r: r.independent_rounds)

@@ -187,6 +187,10 @@ class Runner:
             result = self.function(*self.args)
             return self.clock() - start, result
 
+    def notes(self) -> list[str]:
+        """Nothing: what is printed in this process, its user sees."""
+        return []
+
     def result_for(self, args: tuple) -> Any:
         """Call the candidate once with other arguments; returns what it returns."""
         return self.function(*args)

@@ -146,10 +146,10 @@ def name_of(device: str) -> str:
     return _first("name_of", device) or device
 
 
-def compilations() -> tuple[int, int, int]:
-    """Return how many programs were compiled so far, and a cache's hits and misses."""
+def compilations() -> tuple[int, int, int, int]:
+    """Return how many functions were tried so far, programs compiled, cache hits and misses."""
     counts = [count() for count in _of_loaded("compilations")]
-    return tuple(map(sum, zip((0, 0, 0), *counts, strict=True)))
+    return tuple(map(sum, zip((0, 0, 0, 0), *counts, strict=True)))
 
 
 def versions() -> dict[str, str]:

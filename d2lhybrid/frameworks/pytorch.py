@@ -47,15 +47,16 @@ def name_of(device):
 
 
 def compilations():
-    """Return (compiled, found in Inductor's cache, not found there), the counts so far.
+    """Return (functions tried, graphs, found in Inductor's cache, not found there) so far.
 
     They are torch's private counters; zeros if Dynamo is not loaded.
     """
     dynamo = sys.modules.get("torch._dynamo.utils")
     if dynamo is None:  # not loaded, so it has compiled nothing
-        return 0, 0, 0
-    stats, inductor = dynamo.counters["stats"], dynamo.counters["inductor"]
-    return stats["unique_graphs"], inductor["fxgraph_cache_hit"], inductor["fxgraph_cache_miss"]
+        return 0, 0, 0, 0
+    frames, stats, inductor = (dynamo.counters[of] for of in ("frames", "stats", "inductor"))
+    cache = inductor["fxgraph_cache_hit"], inductor["fxgraph_cache_miss"]
+    return frames["total"], stats["unique_graphs"], *cache
 
 
 # A fault of some versions that would teach something wrong --------------------------------------

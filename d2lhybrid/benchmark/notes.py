@@ -1,0 +1,44 @@
+"""What compilers and libraries print about a program, as notes for below the table.
+
+>>> notes_from("mine.py:3: UserWarning: slow\\n  f(x)\\n")
+['UserWarning: slow']
+
+If the environment variable TORCH_LOGS asks for it, `torch.compile` prints where a graph breaks, and
+why it compiles again; `processes.ProgramRunner` asks.
+"""
+
+import re
+from os.path import basename
+
+LOGS = "graph_breaks,recompiles"  # of TORCH_LOGS
+LONGEST = 200  # characters of a note
+BREAK = re.compile(r"Graph break .*in user code at (.+)\nGraph Break Reason: (.*)\n+(.*)")
+AGAIN = re.compile(r"Recompiling function .* in (.+)\n *triggered by .*\n *- (?:\d+/\d+: )?(.*)")
+# As Python prints a warning, and as logging does.
+WARNING = re.compile(r"(?m)^(?:\S.*:\d+: )?(\w*Warning: .+)|^WARNING:\w+:(.+)")
+
+
+def notes_from(printed: str, warm: int = 0) -> list[str]:
+    """Return what a program has printed about compiling, and its warnings, each once.
+
+    The first `warm` characters were printed before it was timed.
+    """
+    notes = []
+    for place, why, more in BREAK.findall(logged("graph_breaks", printed)):
+        what = "torch.compile left this to Python" if "falling back" in why else "graph break"
+        notes.append(f"{what} at {basename(place)}: {more if why.endswith(':') or more else why}")
+    again = AGAIN.findall(logged("recompiles", printed))
+    late = len(AGAIN.findall(logged("recompiles", printed[warm:])))
+    if again:
+        place, why = again[-1]
+        when = f", {late} of them while it was timed" if late else ""
+        notes.append(f"compiled {len(again)} times more{when}: {why} ({basename(place)})")
+    notes += [one or other for one, other in WARNING.findall(printed)]
+    # TensorFlow counts, and names addresses: the same note with other numbers is said once.
+    alike = {re.sub(r"0x\w+|\d+", "", note): note.strip()[:LONGEST] for note in reversed(notes)}
+    return [*alike.values()][::-1]
+
+
+def logged(kind: str, printed: str) -> str:
+    """Return the lines that torch has logged of a kind of TORCH_LOGS, without what is before."""
+    return "\n".join(re.findall(rf"\[__{kind}\] ?(.*)", printed)) + "\n"
