@@ -1,0 +1,107 @@
+"""What is said below a table: of compilers, of warnings, of results that say nothing."""
+
+import pytest
+
+from d2lhybrid import compare, isolated
+from d2lhybrid.benchmark.notes import notes_from
+from d2lhybrid.benchmark.results import Comparison
+
+BREAK = """V1 sym.py:1] [0/0] [__graph_breaks] Graph break in user code at /home/me/mine.py:12
+V1 sym.py:1] [0/0] [__graph_breaks] Graph Break Reason: Encountered graph break at CALL:
+V1 sym.py:1] [0/0] [__graph_breaks]
+V1 sym.py:1] [0/0] [__graph_breaks] Unsupported Tensor.item() call
+V1 sym.py:1] [0/0] [__graph_breaks]   Hint: another
+"""
+LEFT = BREAK.replace("Encountered graph break at CALL", "Skipping it, falling back to eager. Why")
+AGAIN = """V1 guards.py:1] [0/1] [__recompiles] Recompiling function f in /home/me/mine.py:10
+V1 guards.py:1] [0/1] [__recompiles]     triggered by the following guard failure(s):
+V1 guards.py:1] [0/1] [__recompiles]     - 0/0: tensor 'x' size mismatch at index 0
+"""
+WHY = "tensor 'x' size mismatch at index 0 (mine.py:10)"
+
+
+@pytest.mark.parametrize(
+    ("printed", "notes"),
+    [
+        ("hello\n", []),
+        (BREAK + BREAK, ["graph break at mine.py:12: Unsupported Tensor.item() call"]),
+        (LEFT, ["torch.compile left this to Python at mine.py:12: Unsupported Tensor.item() call"]),
+        (AGAIN * 3, [f"compiled 3 times more: {WHY}"]),
+        ("a.py:3: UserWarning: slow\n  f(x)\nb.py:4: UserWarning: slow\n", ["UserWarning: slow"]),
+        ("WARNING:tensorflow:5 of 5, 0x1f\nWARNING:tensorflow:6 of 6, 0x2f\n", ["5 of 5, 0x1f"]),
+        (f"x.py:1: MyWarning: {'long' * 100}\n", [f"MyWarning: {'long' * 100}"[:200]]),
+    ],
+)
+def test_notes_from_what_is_printed(printed, notes):
+    assert notes_from(printed, len(printed)) == notes
+
+
+def test_what_is_compiled_while_it_is_timed_is_told_apart():
+    assert notes_from(AGAIN * 3, len(AGAIN)) == [
+        f"compiled 3 times more, 2 of them while it was timed: {WHY}"
+    ]
+
+
+NETS = """
+import warnings
+import torch
+
+x = torch.ones(3, requires_grad=True)
+
+def plain():
+    return lambda: x * 2
+
+@torch.no_grad()
+def double(x):
+    warnings.warn("doubles")
+    return x * 2
+
+def careful():
+    return lambda: double(x)
+
+def broken():
+    def call(x):
+        torch._dynamo.graph_break()
+        return x * 2
+    return torch.compile(lambda x=x: call(x), backend="eager")
+
+def nothing():
+    return torch.compile(lambda: 6, backend="eager")
+
+def silent():
+    return lambda: None
+
+def silent_as_well():
+    return lambda: None
+
+def silent_too():
+    return lambda: (None, [])
+"""
+
+
+def notes_on(*names, **options):
+    programs = {name: isolated(NETS, name, threads=1) for name in names}
+    result = compare(programs, time_limit=0, **options)
+    assert Comparison.from_dict(result.to_dict()) == result
+    assert all(f"note: {note}" in str(result) for note in result.notes)
+    return list(result.notes)
+
+
+def test_a_warning_and_gradients_of_some_are_noted_with_names():
+    assert notes_on("plain", "careful") == [
+        "careful: UserWarning: doubles",
+        "only plain kept what gradients need: see torch.no_grad()",
+    ]
+    assert notes_on("plain", "broken")[0].startswith("broken: graph break at <program>:20")
+
+
+def test_results_that_are_none_are_no_check():
+    note = "all results are None, so only times were compared"
+    assert notes_on("silent", "silent_too", check=False) == []
+    assert note in notes_on("silent", "silent_as_well")
+
+
+def test_what_torch_compile_did_not_compile_is_noted():
+    assert (
+        notes_on("silent", "nothing", check=False)[0] == "nothing: torch.compile compiled nothing"
+    )
