@@ -20,9 +20,10 @@ from itertools import zip_longest
 from pathlib import Path
 from statistics import median
 
+from colab import badge, first_cell
+
 from d2lhybrid.exercises import check
 from tools import manifest
-from tools.colab import badge, first_cell
 from tools.notebook import agreed_metadata, fingerprint, minutes
 
 ROOT = Path(__file__).resolve().parents[1]

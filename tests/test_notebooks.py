@@ -11,6 +11,7 @@ from io import BytesIO
 import nbformat
 import notebook_rules as rules
 import pytest
+from colab import badge, first_cell
 from notebook_rules import (
     ENTRIES,
     LINES,
@@ -25,7 +26,6 @@ from notebook_rules import (
 from PIL import Image
 
 from d2lhybrid.text import program
-from tools.colab import badge, first_cell
 from tools.notebook import agreed_metadata, fingerprint
 
 

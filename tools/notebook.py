@@ -9,6 +9,9 @@ import re
 from .files import write
 from .manifest import course, repository
 
+# With these lines begins the first code cell, which installs on Colab what is missing there.
+FIRST_CELL = 'import sys\n\nif "google.colab" in sys.modules:\n'
+
 
 def source(cell):
     return "".join(cell["source"])
@@ -141,8 +144,3 @@ def save(notebook, path):
     if not path.is_file() or path.read_bytes() != text.encode():
         path.parent.mkdir(parents=True, exist_ok=True)
         write(path, text.encode())
-
-
-def anchor(heading):
-    """What follows # in a link to a heading of a notebook, in JupyterLab and in HTML."""
-    return heading.replace("`", "").replace(" ", "-")

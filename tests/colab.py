@@ -1,12 +1,7 @@
 """How a notebook opens on Colab: the badge that leads there, and the first code cell."""
 
-from .manifest import needed, repository
-
-FIRST_CELL = """\
-import sys
-
-if "google.colab" in sys.modules:
-"""
+from tools.manifest import needed, repository
+from tools.notebook import FIRST_CELL
 
 
 def badge(file_name):
