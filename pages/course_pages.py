@@ -15,7 +15,7 @@ from sphinx import addnodes
 from sphinx.ext.autodoc.mock import _MockObject
 
 from tools import manifest, notebook, site, site_run
-from tools.notebook import FIRST_CELL
+from tools.colab import FIRST_CELL
 
 REPOSITORY = f"https://github.com/{manifest.repository()}/blob/main/"
 # Sphinx puts these in place of what a signature names of torch, which is not installed here.

@@ -8,7 +8,7 @@ import pytest
 from reader import LISTED, NOTEBOOKS, PAGES, language_of, page
 
 from tools import manifest, notebook, site, site_pages, translate
-from tools.notebook import FIRST_CELL
+from tools.colab import FIRST_CELL
 
 ADDRESS = f"https://github.com/{manifest.repository()}/blob/main/"
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = {
     "d2lhybrid": "exercises+tables+nets text frameworks workers benchmark d2l plot toolchain "
     "hybrid threads world machine cross_framework cli __main__",
-    "tools": "files manifest notebook+environment translate "
+    "tools": "files manifest notebook+environment+colab translate "
     "reading+checking+handouts+authoring+glossary+run_notebooks site_pages+site_run site commands",
     "grading": "judge submissions+sandbox pages",
 }

@@ -11,13 +11,13 @@ from io import BytesIO
 import nbformat
 import notebook_rules as rules
 import pytest
-from colab import badge, first_cell
 from notebook_rules import (
     ENTRIES,
     LINES,
     NOTEBOOKS,
     ROOT,
     RULES,
+    badge,
     code_cells,
     load,
     section,
@@ -26,6 +26,7 @@ from notebook_rules import (
 from PIL import Image
 
 from d2lhybrid.text import program
+from tools.colab import first_cell
 from tools.notebook import agreed_metadata, fingerprint
 
 

@@ -9,10 +9,8 @@ import re
 from .files import write
 from .manifest import course, repository
 
+
 # With these lines begins the first code cell, which installs on Colab what is missing there.
-FIRST_CELL = 'import sys\n\nif "google.colab" in sys.modules:\n'
-
-
 def source(cell):
     return "".join(cell["source"])
 
