@@ -48,7 +48,7 @@ def start(tmp_path):
     started = []
 
     def start(**variables):
-        path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
         started.append(Worker("served:Server", {"PYTHONPATH": path, **variables}))
         return started[-1]
 

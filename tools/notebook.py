@@ -142,3 +142,8 @@ def save(notebook, path):
     if not path.is_file() or path.read_bytes() != text.encode():
         path.parent.mkdir(parents=True, exist_ok=True)
         write(path, text.encode())
+
+
+def anchor(heading):
+    """What follows # in a link to a heading of a notebook, in JupyterLab and in HTML."""
+    return heading.replace("`", "").replace(" ", "-")

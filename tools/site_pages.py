@@ -23,7 +23,7 @@ def answer(folder, language, said):
     whole = "\n\n".join(texts.values())
     title = whole.partition("\n")[0].removeprefix("# ")
     text = whole[whole.index(texts["answer-01"]) :].partition("\n\n## ")[0]
-    heading = text.partition("\n")[0].removeprefix("## ").replace("`", "").replace(" ", "-")
+    heading = notebook.anchor(text.partition("\n")[0].removeprefix("## "))
     text = re.sub(r"\]\((\w+\.ipynb)", r"](notebooks/\1", text)
     link = f"[{title}](notebooks/{name}.ipynb#{heading})"
     return f"{text[1:]}\n\n{said['ends'].format(link=link)}\n"
