@@ -13,8 +13,8 @@ import json
 import re
 import zipfile
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import takewhile
+from time import mktime
 
 from tools import manifest
 from tools.notebook import source
@@ -142,7 +142,7 @@ def unpacked(parts, when, content):
                 with contextlib.suppress(ValueError):  # often UTF-8, and not marked as such
                     name = name.encode("cp437").decode()
                 inner = (*parts[:-1], parts[-1][:-4], *filter(None, re.split(r"[/\\]", name)))
-                date = datetime(*info.date_time).timestamp()
+                date = mktime((*info.date_time, 0, 0, -1))  # puts up with a month 0
                 if not info.is_dir():
                     data = archive.read(info) if info.file_size <= LARGEST else b""
                     yield from unpacked(inner, date, data)

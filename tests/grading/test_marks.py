@@ -286,3 +286,12 @@ def test_without_a_sandbox_it_runs_only_if_trusted(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(empty.getvalue())))
     with pytest.raises(SystemExit, match="is no notebook"):
         mark("-", tmp_path)
+
+
+def test_zip_whose_files_have_no_date_is_read():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("Ann/hw.ipynb"), "{}")
+    undated = file.getvalue().replace(b"\0\0\x21\0", b"\0\0\0\0")
+    (work,) = submissions.works_in([(("class.zip",), 0, undated)])
+    assert work.file == "class/Ann/hw.ipynb"
