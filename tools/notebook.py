@@ -10,7 +10,6 @@ from .files import write
 from .manifest import course, repository
 
 
-# With these lines begins the first code cell, which installs on Colab what is missing there.
 def source(cell):
     return "".join(cell["source"])
 
