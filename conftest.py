@@ -118,7 +118,8 @@ def pytest_unconfigure(config):
     left_out = set()
     for report in [*reporter.stats.get("passed", ()), *reporter.stats.get("skipped", ())]:
         name, is_notebook, _ = report.nodeid.rpartition("/")[2].partition(".ipynb::")
-        why = dict(report.user_properties).get(NOT_COMPARED, "")
+        # A module that is skipped while it is collected has a report without properties.
+        why = dict(getattr(report, "user_properties", ())).get(NOT_COMPARED, "")
         if report.skipped:
             why = report.longrepr[2].removeprefix("Skipped: ")
         if is_notebook and why:

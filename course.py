@@ -22,5 +22,7 @@ def main(*words):
 if __name__ == "__main__":
     try:
         sys.exit(main(*sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit("Stopped.")
     except OSError as error:  # a full disk, or a folder that can't be written to
         sys.exit(f"That did not work: {error}.")

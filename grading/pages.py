@@ -1,82 +1,62 @@
 """The table, and the page that a student gets back: page.html, filled in."""
 
 import csv
-import io
 import re
 import shutil
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
 
-from tools.files import write
 
-LONGEST = 20_000  # characters of an answer that are shown
-
-
-def write_pages(to, feedback, students, notes, left_out, results):
+def write_pages(to, feedback, students, notes, results):
     """Write marks.csv and marks.html to a folder, and with `feedback` a page for each student.
 
     `students` and `notes` are those of `submissions.newest`; `results` has what came of
-    (student, notebook, exercise), and is completed by what a page shows beside it.
+    (student, notebook, exercise).
     """
-    columns = sorted({(lesson, number) for _, lesson, number in results})
-    for (name, lesson, number), result in results.items():
-        result |= about(students[name][lesson], number)
-    rows = []
-    for name in students:
-        answers = [results.get((name, *column)) for column in columns]
-        right = sum(one["verdict"] == "right" for one in answers if one)
-        rows.append({"name": name, "right": right, "answers": answers})
-        rows[-1]["notes"] = "; ".join(notes[name])
-    names = [f"{lesson.partition('_')[0]}.{number}" for lesson, number in columns]
-    lines = [["student", "right", *names, "notes"]]
-    for row in rows:
-        verdicts = [one["verdict"] if one else "" for one in row["answers"]]
-        lines.append([row["name"], str(row["right"]), *verdicts, row["notes"]])
-    with io.StringIO(newline="") as text:
-        csv.writer(text).writerows([[not_a_formula(one) for one in line] for line in lines])
-        save(to / "marks.csv", f"\ufeff{text.getvalue()}")  # else Excel takes it for Latin-1
-    page = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, finalize=printable
-    ).get_template("page.html")
-    save(to / "marks.html", page.render(language="en", rows=rows, columns=names, left_out=left_out))
+    rows = {n: {"name": n, "right": 0, "answers": {}, "notes": notes[n]} for n in students}
+    for (name, lesson, number), result in sorted(results.items()):
+        shown = about(students[name][lesson], number)
+        rows[name]["answers"][f"{lesson[:2]}.{number}"] = result | shown
+        rows[name]["right"] += result["verdict"] == "right"
+    rows = [*rows.values()]
+    columns = sorted({column for row in rows for column in row["answers"]})
+    to.mkdir(parents=True, exist_ok=True)
+    # Without UTF-8's mark, Excel takes a file for Latin-1.
+    with open(to / "marks.csv", "w", encoding="utf-8-sig", newline="") as file:
+        table = csv.DictWriter(file, ["student", "right", *columns, "notes"], restval="")
+        table.writeheader()
+        for row in rows:
+            line = {column: one["verdict"] for column, one in row["answers"].items()}
+            line |= {"student": not_a_formula(row["name"]), "right": row["right"]}
+            table.writerow(line | {"notes": not_a_formula("; ".join(row["notes"]))})
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+    page = environment.get_template("page.html")
+    save(to / "marks.html", page.render(language="en", rows=rows, columns=columns))
     shutil.rmtree(to / "feedback", ignore_errors=True)  # of an earlier run, perhaps other students
-    for row in rows if feedback else ():
-        file = re.sub(r"[^\w.-]+", "_", row["name"])[:80].strip("._-") or "student"
-        while (to / "feedback" / f"{file}.html").exists():
-            file += "_"
+    for place, row in enumerate(rows if feedback else (), 1):
+        file = re.sub(r"[^\w.-]+", "_", row["name"])[:80]  # and a number, so that no two are equal
         works = students[row["name"]].values()
         language = next((work.language for work in works if not work.damage), "en")
-        row["answers"] = [one for one in row["answers"] if one]
-        save(to / "feedback" / f"{file}.html", page.render(language=language, **row))
+        save(to / "feedback" / f"{file}_{place}.html", page.render(language=language, **row))
 
 
 def about(work, number):
     """What a page shows of an answer beside what came of it."""
-    exercise, titles = work.lesson.exercises[number], work.lesson.titles
     cells = [one.strip() for one in work.cells.get(number, ())]
-    answer = "\n\n\n".join(one for one in cells if one not in work.lesson.texts)
     return {
-        "column": f"{work.lesson.number}.{number}",
-        "notebook": titles.get(work.language, titles["en"]),
-        "title": exercise.titles[work.language],
-        "answer": answer if len(answer) <= LONGEST else f"{answer[:LONGEST]}\n[...]",
-        "solution": "\n\n\n".join(exercise.solution),
+        "notebook": work.lesson.title(work.language),
+        "title": work.lesson.title(work.language, number),
+        "answer": "\n\n\n".join(one for one in cells if one not in work.lesson.texts),
+        "solution": "\n\n\n".join(work.lesson.exercises[number].solution),
     }
-
-
-def printable(value):
-    """What a page shows of a text from anywhere."""
-    if type(value) is not str:  # such as what is marked as HTML
-        return value
-    return "".join(one if one.isprintable() or one in "\n\t" else "\ufffd" for one in value)
 
 
 def not_a_formula(text):
     """A text that a spreadsheet does not take for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def save(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write(path, text.encode("utf-8", "replace"))  # a notebook may hold half a character
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, "utf-8", "replace")  # a notebook may hold half a character

@@ -7,19 +7,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 
 from tools.files import ROOT
 
-LONG = 300  # seconds for the course's own solutions, and for all cells above an exercise
-LOST = {"verdict": "error", "said": "the process that judges was killed", "seconds": 0}
+from .judge import LONG
+
 # What Python, compilers and the package need of the system. All else is not in the sandbox.
 SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/sys"]
 SYSTEM += ["/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts"]
 # What most notebooks import, and what starts no thread then.
-PRELOADED = "numpy torch torch._dynamo torch._inductor.compile_fx torch.export matplotlib.pyplot "
-PRELOADED += "networkx numba d2lhybrid"
+PRELOADED = "torch._inductor.compile_fx torch.export matplotlib.pyplot networkx numba d2lhybrid"
 PASSED_ON = ("PATH", "LANG", "LD_LIBRARY_PATH")
 JUDGE = Path(__file__).with_name("judge.py")
 ENVIRONMENT = """PYTHONIOENCODING=utf-8:replace USER=student MPLBACKEND=Agg D2LHYBRID_TIME_LIMIT=0.2
@@ -37,7 +35,7 @@ def find_sandbox(trust):
     for path in [*SYSTEM, sys.prefix, sys.base_prefix, ROOT / "d2lhybrid", JUDGE]:
         command += ["--ro-bind-try", path, path]
     command += ["--remount-ro", "/", "--chdir", "/tmp"]
-    if trust:
+    if trust and os.name == "posix":
         return []
     if shutil.which("bwrap") and not subprocess.call([*command, sys.executable, "-c", ""]):
         return command
@@ -45,44 +43,36 @@ def find_sandbox(trust):
         return []
     sys.exit(
         "This runs strangers' code, so it needs a sandbox: bubblewrap (on Linux), or a container. "
-        "TEACHING.md shows both. With --trust it runs without one, as your own code would."
+        "TEACHING.md shows both. On Linux and macOS, --trust does without one."
     )
 
 
 class Judge:
     """A process that judges answers to one notebook; started when it is asked, again if it died."""
 
-    def __init__(self, command, lesson, memory):
-        self.in_sandbox, self.process = bool(command), None
+    def __init__(self, command, memory):
         self.command = [*command, sys.executable, "-P", JUDGE, str(memory), *PRELOADED.split()]
-        self.exercises = {str(n): one.for_judging() for n, one in lesson.exercises.items()}
+        self.process = None
 
     def start(self):
-        self.place = tempfile.TemporaryDirectory(prefix="marks-")
-        names = ("HOME", "TMPDIR", "TORCHINDUCTOR_CACHE_DIR", "MPLCONFIGDIR")
-        env = dict.fromkeys(names, "/tmp" if self.in_sandbox else self.place.name)
-        env |= dict(one.split("=") for one in ENVIRONMENT.split()) | {"PYTHONPATH": str(ROOT)}
-        env |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        self.place = tempfile.TemporaryDirectory(prefix="marks-")  # in a sandbox it is not there
+        env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        env |= {"TMPDIR": self.place.name, "PYTHONPATH": str(ROOT)}
+        env |= dict(one.split("=") for one in ENVIRONMENT.split())
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(self.command, env=env, **pipes)
+        self.process = subprocess.Popen(self.command, env=env, text=True, **pipes)
 
-    def ask(self, request, cells, others=()):
-        """What comes of an answer, as `judge.in_fork` returns it; or LOST."""
-        lines = [request, [cells, others]]
+    def ask(self, request, cells=(), others=()):
+        """What comes of an answer, as `judge.in_fork` returns it."""
         if not self.process:
             self.start()
-            lines.insert(0, self.exercises)
-        late = threading.Timer(LONG + request["limit"], self.process.kill)
-        late.start()
         try:
-            self.process.stdin.write("".join(f"{json.dumps(one)}\n" for one in lines).encode())
-            self.process.stdin.flush()
+            for line in (request, [cells, others]):
+                print(json.dumps(line), file=self.process.stdin, flush=True)
             return json.loads(self.process.stdout.readline())
         except (OSError, ValueError):
             self.close()
-            return dict(LOST)
-        finally:
-            late.cancel()
+            return {"verdict": "error", "said": "the process that judges was killed"}
 
     def close(self):
         """End the process, and with a sandbox all that it has started."""
@@ -100,15 +90,13 @@ def judge_all(judge, lesson, works, limit):
     First comes the course's own solution. Where that fails, its cells may leave behind what a fork
     misses, so it is tried again, and all that follows judged, without running them once for all.
     """
-    once = sys.platform == "linux"
+    once = True
     for number, exercise in lesson.exercises.items():
-        request = {"exercise": str(number), "limit": LONG, "is_solution": True}
-        own = judge.ask(request | {"once": once}, exercise.solution)
+        own = judge.ask({**exercise.solved(), "once": once, "limit": LONG})
         if once and own["verdict"] != "right":
             once = False
             judge.close()
-            own = judge.ask(request | {"once": False}, exercise.solution)
-        request |= {"limit": limit + 4 * own["seconds"], "is_solution": False, "once": once}
+            own = judge.ask({**exercise.solved(), "once": once, "limit": LONG})
         for student, work in works:
             if work.damage:
                 result = {"verdict": "error", "said": work.damage}
@@ -116,6 +104,8 @@ def judge_all(judge, lesson, works, limit):
                 said = f"the course's own solution does not pass here: {own['said']}"
                 result = {"verdict": "not judged", "said": said}
             else:
+                most = limit + 4 * own["seconds"]
+                request = {**exercise.to_solve(), "once": once, "limit": most}
                 result = judge.ask(request, work.cells.get(number, []), work.others)
             yield (student, lesson.name, number), result
     judge.close()

@@ -14,7 +14,8 @@ from pairs import Pairs
 from sphinx import addnodes
 from sphinx.ext.autodoc.mock import _MockObject
 
-from tools import colab, manifest, notebook, site, site_run
+from tools import manifest, notebook, site, site_run
+from tools.colab import FIRST_CELL
 
 REPOSITORY = f"https://github.com/{manifest.repository()}/blob/main/"
 # Sphinx puts these in place of what a signature names of torch, which is not installed here.
@@ -31,7 +32,7 @@ def prepare(app, page, content):
         content[0] = with_links(content[0], page, app)
         return
     read = notebook.without_badge(json.loads(content[0]))
-    cells = [one for one in read["cells"] if not notebook.source(one).startswith(colab.FIRST_CELL)]
+    cells = [one for one in read["cells"] if not notebook.source(one).startswith(FIRST_CELL)]
     for cell in cells:
         if cell["cell_type"] == "markdown":
             cell["source"] = with_links(notebook.source(cell), page, app)

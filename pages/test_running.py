@@ -169,7 +169,8 @@ def test_runner_can_be_used_by_keyboard(open_page):
     while page.evaluate(name) != first:
         keys.press("Tab")
         place = f"{focused}.closest('.cm-editor, button, a')"
-        assert page.evaluate(f"getComputedStyle({place}).outlineStyle") != "none"
+        # An editor notices a moment later that it has the focus.
+        page.wait_for_function(f"getComputedStyle({place}).outlineStyle != 'none'", timeout=5000)
     keys.press("Control+a")
     keys.type("print(84 // 2)")  # a slash, too
     keys.press("Shift+Enter")

@@ -22,10 +22,11 @@ from statistics import median
 
 from d2lhybrid.exercises import check
 from tools import manifest
-from tools.colab import badge, first_cell
+from tools.colab import first_cell
 from tools.notebook import agreed_metadata, fingerprint, minutes
 
 ROOT = Path(__file__).resolve().parents[1]
+COLAB = "https://colab.research.google.com"
 NOTEBOOKS = manifest.notebooks()
 ENTRIES = {f"{entry['name']}.ipynb": entry for entry in manifest.entries()}
 MANIFEST = manifest.course()
@@ -47,6 +48,12 @@ PAGES = {  # no test opens them: add a page here after you have seen it in a bro
 PRIVATE = re.compile(  # what belongs to one machine: folders, users, hosts, environments
     r"/(?:tmp|root|home|Users|work|content|usr|opt|var)/|[A-Z]:\\|site-packages|\.venv|\w@\w|localhost"
 )
+
+
+def badge(file_name):
+    """The link, as an image, at the head of a notebook: it opens the notebook on Colab."""
+    address = f"{COLAB}/github/{manifest.repository()}/blob/main/notebooks/{file_name}"
+    return f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({address})"
 
 
 def said_by_check(answer):

@@ -76,6 +76,7 @@ CHECKED = [
     ([Decimal("0.2"), Fraction(1, 3)], [0.2, 1 / 3], "right"),
     (Fraction(1, 3), 0.34, "not right: it gives Fraction(1, 3)"),
     ({"Layer norm", 2}, {"layer norm", 2}, "right"),
+    ({1, 2}, {1, 3}, "not right: it gives {1, 2}"),
     # an answer not given
     (..., 6, "not yet"),
     ([2, ...], [2, 3], "not yet"),

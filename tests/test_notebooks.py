@@ -17,6 +17,7 @@ from notebook_rules import (
     NOTEBOOKS,
     ROOT,
     RULES,
+    badge,
     code_cells,
     load,
     section,
@@ -25,7 +26,7 @@ from notebook_rules import (
 from PIL import Image
 
 from d2lhybrid.text import program
-from tools.colab import badge, first_cell
+from tools.colab import first_cell
 from tools.notebook import agreed_metadata, fingerprint
 
 

@@ -48,7 +48,7 @@ def start(tmp_path):
     started = []
 
     def start(**variables):
-        path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
         started.append(Worker("served:Server", {"PYTHONPATH": path, **variables}))
         return started[-1]
 
@@ -70,6 +70,14 @@ def ask(worker, method, *args):
 
 
 # Requests and replies -------------------------------------------------------------------------
+
+
+def test_python_of_a_worker_is_as_it_would_be_without_us(start, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    Path("json.py").write_text("raise RuntimeError('the user has a file of this name')")
+    source = "__import__('gc').isenabled(), __import__('json').dumps(1)"
+    assert ask(start(), "call", source) == ("ok", (True, "1"))
 
 
 def test_replies_have_the_tickets_of_their_requests(start):

@@ -1,7 +1,6 @@
 """What authors call: stored outputs, and README's table of notebooks."""
 
 import json
-import sys
 
 from . import environment, manifest, notebook, translate
 from .files import NOTEBOOKS, ROOT, write
@@ -45,7 +44,4 @@ def with_contents(readme, language="en"):
         hours = said["hours"].format(minutes // 60, minutes % 60)
         rows.append(f"| | {title + ' ' if title else ''}| {said[kind]} | {hours} |")
     rows.append("")
-    begin, end = "<!-- python3 course.py contents -->", "<!-- end of contents -->"
-    if begin not in readme or end not in readme:
-        sys.exit(f"README needs the lines {begin!r} and {end!r} around its table of notebooks.")
-    return "\n".join([readme.partition(begin)[0] + begin, *rows, end + readme.partition(end)[2]])
+    return translate.GENERATED.sub(lambda m: "\n".join([m[1], *rows, m[2]]), readme)

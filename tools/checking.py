@@ -14,11 +14,8 @@ def check(part=None, pytest=()):
     environment.set_up()
     environment.add_frameworks(manifest.to_install(manifest.entries_in(pytest)))
     if not pytest:
-        print(
-            "This runs every test and every cell of every notebook. It takes 10 to 20 minutes on\n"
-            "two cores, less on more. The last line says whether the course is ready.",
-            flush=True,
-        )
+        print("This runs every test and every cell of every notebook. It takes 10 to 20 minutes on")
+        print("two cores, less on more. The last line says whether it is ready.", flush=True)
     return environment.run([environment.VENV_PYTHON, "-m", "pytest", *pytest], cwd=ROOT)
 
 

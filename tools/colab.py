@@ -1,27 +1,14 @@
-"""How a notebook opens on Colab: the badge that leads there, and the first code cell."""
+"""The first code cell of each notebook, the one that Colab runs first."""
 
 from .manifest import needed, repository
 
-FIRST_CELL = """\
-import sys
-
-if "google.colab" in sys.modules:
-"""
-
-
-def badge(file_name):
-    """The link, as an image, at the head of a notebook."""
-    return (
-        "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
-        f"(https://colab.research.google.com/github/{repository()}/blob/main/notebooks/{file_name})"
-    )
+FIRST_CELL = 'import sys\n\nif "google.colab" in sys.modules:\n'
 
 
 def first_cell(entry):
-    """The first code cell of an entry of course.toml: on Colab it installs what is missing there.
+    """The cell for an entry of course.toml: on Colab it installs what is missing there.
 
     Elsewhere the cell does nothing.
     """
     packages = [f"git+https://github.com/{repository()}", *needed("colab", [entry])]
-    lines = [f"    !pip install --quiet --no-deps {package}" for package in packages]
-    return FIRST_CELL + "\n".join(lines)
+    return FIRST_CELL + "\n".join(f"    !pip install --quiet --no-deps {p}" for p in packages)

@@ -50,7 +50,6 @@ def run_command(words, about):
     add("--fill", action="store_true", help="print what is not translated, with its marks")
     add("--accept", nargs="+", metavar="ID", default=(), help="these texts hold as they are")
     add = command("site", site.site)
-    add("--open", action="store_true", dest="show", help="and show the first page")
     add("--check", action="store_true", help="and test them, in Chromium too where it is there")
     add = command("refresh", authoring.refresh)
     add("notebooks", nargs="*")

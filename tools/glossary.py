@@ -42,6 +42,5 @@ def page(folder, language, said):
     # In this encoding, common Chinese characters are in the order of their sounds.
     terms = sorted(found, key=lambda term: term.lower().encode("gb18030"))
     title, about = said["after"]["GLOSSARY"]
-    return "\n\n".join(
-        [f"# {title}", about, *(f"## {term}\n\n{found[term]}" for term in terms), ""]
-    )
+    sections = [f"## {term}\n\n{found[term]}" for term in terms]
+    return "\n\n".join([f"# {title}", about, *sections, ""])

@@ -17,8 +17,8 @@ def slides(notebooks=(), language="en"):
     address = f"https://unpkg.com/{REVEAL}"  # what shows a deck, on the web or here
     if (ROOT / "node_modules/reveal.js").exists():
         address = f"{'../' * len(folder.relative_to(ROOT).parts)}node_modules/reveal.js"
-    options = {"reveal_url_prefix": address, "reveal_theme": "white"}
-    settings = [f"--SlidesExporter.{name}={value}" for name, value in options.items()]
+    settings = [f"--SlidesExporter.reveal_url_prefix={address}"]
+    settings += ["--SlidesExporter.reveal_theme=white"]
     with tempfile.TemporaryDirectory() as built:
         copies = []
         for path in manifest.named_or_all(notebooks):
@@ -53,11 +53,7 @@ def handout(notebooks=(), solutions=False, html=False, language="en"):
 
 def convert(template, kind, paths, folder, language, *options):
     """Let nbconvert make pages or decks in a folder, with a template of the course."""
-    return environment.run(
-        [
-            *(environment.VENV_PYTHON, "-m", "nbconvert", f"--to={kind}", f"--template={template}"),
-            f"--TemplateExporter.extra_template_basedirs={ROOT / 'templates'}",
-            f"--HTMLExporter.language_code={language}",
-            *(f"--output-dir={folder}", *options, *paths),
-        ]
-    )
+    command = [environment.VENV_PYTHON, "-m", "nbconvert", f"--to={kind}", f"--template={template}"]
+    command.append(f"--TemplateExporter.extra_template_basedirs={ROOT / 'templates'}")
+    command += [f"--HTMLExporter.language_code={language}", f"--output-dir={folder}"]
+    return environment.run([*command, *options, *paths])

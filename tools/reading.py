@@ -22,18 +22,13 @@ def read(language="en"):
     for path in manifest.notebooks():
         copy_to_work(path, folder, language)
     first = manifest.notebooks()[0].name
-    # JupyterLab's questions about news and updates are answered here; everything else is as ever.
-    settings = WORK / ".jupyterlab"
-    settings.mkdir(parents=True, exist_ok=True)
-    silence = {"fetchNews": "false", "checkForUpdates": False}
-    overrides = json.dumps({"@jupyterlab/apputils-extension:notification": silence})
-    (settings / "overrides.json").write_text(overrides)
     command = [
         *(environment.VENV_PYTHON, "-m", "jupyterlab"),
         f"--ServerApp.root_dir={ROOT}",
         f"--LabApp.default_url=/lab/tree/{(folder / first).relative_to(ROOT).as_posix()}",
-        f"--LabApp.app_settings_dir={settings}",
-        f"--LabApp.workspaces_dir={settings / 'workspaces'}",  # no tabs of another folder
+        # JupyterLab's questions about news and updates are answered there; all else is as ever.
+        f"--LabApp.app_settings_dir={ROOT / 'templates' / 'jupyterlab'}",
+        f"--LabApp.workspaces_dir={WORK / '.workspaces'}",  # no tabs of another folder
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")  # in a container there may be no other user
@@ -53,16 +48,14 @@ def copy_to_work(path, folder=WORK, language="en"):
         copy = folder / (path.name if number == 1 else f"{path.stem}-{number}.ipynb")
         try:
             there = json.loads(copy.read_bytes())
-            handed_out = there["metadata"].get("handed_out")
-            as_it_is = notebook.fingerprint(there)
+            handed_out, is_now = there["metadata"]["handed_out"], notebook.fingerprint(there)
         except FileNotFoundError:
-            handed_out = as_it_is = None
+            handed_out = is_now = None
         except (ValueError, LookupError, TypeError, AttributeError):  # a reader's, and damaged
-            handed_out, as_it_is = None, "damaged"
-        if handed_out == as_it_is:  # nothing of a reader's is in it
+            continue
+        if handed_out == is_now:  # nothing of a reader's is in it
             notebook.save(new, copy)
-            break
-        if handed_out == now:
+        if handed_out in (is_now, now):
             break
     if number > 1:
         print(f"{path.stem} has changed in the course since you changed your copy.")

@@ -2,7 +2,6 @@
 where nbclient is.
 """
 
-import argparse
 import json
 import os
 import re
@@ -79,7 +78,5 @@ def store(notebook, path):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--busy", action="store_true")
-    sys.exit(run_notebooks(**vars(parser.parse_args())))
+    paths = [Path(one) for one in sys.argv[1:] if one != "--busy"]
+    sys.exit(run_notebooks(paths, "--busy" in sys.argv))

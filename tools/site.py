@@ -10,7 +10,6 @@ import functools
 import re
 import shutil
 import tomllib
-import webbrowser
 
 from . import authoring, environment, manifest, notebook, site_pages, site_run, translate
 from .files import ROOT
@@ -20,7 +19,7 @@ BUILD = ROOT / "build" / "site"
 HTML = BUILD / "html"
 
 
-def site(show=False, check=False):
+def site(check=False):
     """Make the course's web pages, in build/site/html/."""
     python = environment.for_pages()
     shutil.rmtree(BUILD, ignore_errors=True)
@@ -34,10 +33,7 @@ def site(show=False, check=False):
             return 1
     (HTML / ".nojekyll").write_text("")  # or GitHub would leave out folders such as _static
     shutil.copy(PAGES / "404.html", HTML)  # which GitHub shows where there is no page
-    address = (HTML / "index.html").as_uri()
-    print("The pages begin at", address)
-    if show:
-        webbrowser.open(address)
+    print("The pages begin at", (HTML / "index.html").as_uri())
     if check:
         return environment.run([python, "-m", "pytest", "-c", PAGES / "pytest.ini", PAGES])
 

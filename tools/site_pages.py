@@ -19,12 +19,10 @@ def answer(folder, language, said):
     """The section with which the main path ends, in its own words."""
     name = "17_side_by_side"
     cells = json.loads((folder / f"notebooks/{name}.ipynb").read_text("utf-8"))["cells"]
-    texts = [notebook.source(cell) for cell in cells if cell["cell_type"] == "markdown"]
-    ids = [cell["id"] for cell in cells if cell["cell_type"] == "markdown"]
-    first = ids.index("answer-01")
-    last = next(at for at in range(first + 1, len(texts)) if texts[at].startswith("## "))
-    title = texts[0].partition("\n")[0].removeprefix("# ")
-    text = "\n\n".join(texts[first:last])
+    texts = {one["id"]: notebook.source(one) for one in cells if one["cell_type"] == "markdown"}
+    whole = "\n\n".join(texts.values())
+    title = whole.partition("\n")[0].removeprefix("# ")
+    text = whole[whole.index(texts["answer-01"]) :].partition("\n\n## ")[0]
     heading = notebook.anchor(text.partition("\n")[0].removeprefix("## "))
     text = re.sub(r"\]\((\w+\.ipynb)", r"](notebooks/\1", text)
     link = f"[{title}](notebooks/{name}.ipynb#{heading})"
@@ -37,9 +35,8 @@ def results(folder, language, said):
     stored = {path: json.loads(path.read_text("utf-8")) for path in ROOT.glob("results/*.json")}
     for path in sorted(stored, key=lambda path: stored[path]["machine"]["date"], reverse=True):
         machine, sizes = stored[path]["machine"], stored[path]["sizes"]
-        parts.append(
-            f"## {machine['processor']}, {machine['date'][:10]} ({path.stem.replace('_', ' ')})"
-        )
+        name = path.stem.replace("_", " ")
+        parts.append(f"## {machine['processor']}, {machine['date'][:10]} ({name})")
         versions = ", ".join(f"{name} {one}" for name, one in machine["versions"].items())
         address = f"https://github.com/{manifest.repository()}/blob/main/results/{path.name}"
         about = said["machine"].format(**{**machine, "versions": versions})

@@ -81,10 +81,8 @@ def licenses(installed):
         "Its source: https://github.com/pyodide/pyodide",
         "CPython: Python Software Foundation License 2, https://docs.python.org/3/license.html",
     ]
-    files = {one: name for name in LIBRARIES for one in installed.glob(f"{name}-*/**/LICENSE*")}
-    for path in sorted([*MODULES.glob("*/LICENSE*"), *MODULES.glob("@*/*/LICENSE*")]):
-        name = path.parent.relative_to(MODULES).as_posix()
-        if not name.startswith(("esbuild", "axe-core", "@types")):
-            files[path] = name
-    parts += [f"{name}\n\n{path.read_text('utf-8')}" for path, name in files.items()]
+    patterns = [f"{name}-*/**/LICENSE*" for name in LIBRARIES]
+    files = [*(one for pattern in patterns for one in installed.glob(pattern))]
+    for path in [*files, *MODULES.rglob("LICENSE*")]:
+        parts.append(f"{'/'.join(path.parts[-3:])}\n\n{path.read_text('utf-8')}")
     return f"\n{'-' * 80}\n".join(parts)

@@ -123,13 +123,11 @@ def lacking(name, language):
 
 
 def stale():
-    """A line for each language in which texts no longer belong to the English ones; "" for none."""
-    lines = []
-    for language in languages():
-        counts = {name: len(lacking(name, language)[1]) for name in all_names()}
-        found = [f"{name} ({count})" for name, count in counts.items() if count]
-        lines += [f"stale translations, {language}: {', '.join(found)}"] if found else []
-    return "\n".join(lines)
+    """A line on the texts that no longer belong to the English ones; "" if there are none."""
+    both = [(name, language) for language in languages() for name in all_names()]
+    counts = {f"{name} in {language}": len(lacking(name, language)[1]) for name, language in both}
+    found = [f"{name} ({count})" for name, count in counts.items() if count]
+    return f"stale translations: {', '.join(found)}" if found else ""
 
 
 def renew(name, language, ids):

@@ -227,22 +227,23 @@ class Trial:
         if len(self.runners) < 2:
             return
         self.show("measuring")
-        self._start = self.clock()
+        start = self.clock()
         try:
             self.rounds = Rounds(list(self.runners.values()), self.runners[baseline])
             limit = max(time_limit, MIN_ROUNDS * at_least * self.rounds.shortest())
             limit = min(limit, float(os.environ.get(TIME_LIMIT, inf)))
-            self._start = self.clock()
+            start = self.clock()
             with no_garbage_collection():
-                while self.clock() - self._start < limit or not len(self.rounds):
+                while self.clock() - start < limit or not len(self.rounds):
                     self.rounds.add()
         except CandidateError as error:
             self.failed(error)
             self.rounds = None
             del self.runners[error.label]
-            self.measure(baseline, time_limit, at_least)
         finally:
-            self.duration = self.clock() - self._start
+            self.duration = self.clock() - start
+        if self.rounds is None:
+            self.measure(baseline, time_limit, at_least)
 
     def time_single_calls(self, seconds: float) -> None:
         """Let each program time calls one by one for so many seconds, and say what memory it took.

@@ -3,7 +3,6 @@
 Explained in notebook 25. `rank`, `size`, `send` and `isend` are MPI's words.
 """
 
-import os
 import socket
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -170,7 +169,7 @@ def connect(rank: int, listener: Listener, ports: list[int], token: bytes) -> di
                 caller = listener.accept()
                 peers[caller.recv_bytes()[0]] = caller
     for connection in peers.values():
-        with socket.socket(fileno=os.dup(connection.fileno())) as own:
+        with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as own:
             own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
             own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
             own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a message is sent at once

@@ -282,6 +282,8 @@ def test_markdown_and_html_hold_what_the_text_holds(clock):
             assert seconds(r.median) in shown
         for cell in ("faster", "2.100 s", "built: compiled in a ", "build cost", "break-even"):
             assert cell in shown
+    table = [line for line in result.to_markdown().splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in table}) == 1
 
 
 def test_picture_shows_labels_and_verdicts(clock):

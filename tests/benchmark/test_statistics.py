@@ -4,6 +4,8 @@ import random
 from math import comb, inf, log
 from statistics import median
 
+import pytest
+
 from d2lhybrid.benchmark.statistics import ALPHA, FEW, effective_sample_size, interval, rank
 from d2lhybrid.benchmark.verdict import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER, judge
 
@@ -73,6 +75,10 @@ def test_a_step_is_seen_where_the_median_does_not_move():
     values = [0.1 * value for value in noise(600)]
     values[:90] = [value - 1 for value in values[:90]]  # another mode, at the beginning only
     assert effective_sample_size(values) < FEW
+
+
+def test_a_step_widens_the_interval_by_the_range_on_either_side():
+    assert interval([0.1] * 30 + [0.2] * 30) == pytest.approx((0.0, 0.15, 0.3))
 
 
 def test_differences_in_the_last_digits_are_ignored():

@@ -55,6 +55,9 @@ def test_times_are_bars_from_the_top_in_their_unit():
         long, short = bars(drawing)
         assert long.x1 - long.x0 == pytest.approx(4 * (short.x1 - short.x0), rel=0.01)
         assert (row_labels(drawing), long.y1 < short.y0) == (["a", "b"], True)
+        (_, y), (right, same) = lines(drawing)[0]  # the axis
+        assert y == same > short.y1
+        assert right >= long.x1
 
 
 @pytest.mark.parametrize("longest", [0, 1e-12, 0.5, 9.99, 200, 86400])

@@ -66,6 +66,7 @@ def short(tmp_path_factory):
     folder = tmp_path_factory.mktemp("course")
     copy_course(folder)
     (folder / "tests").mkdir()
+    (folder / "tests/test_absent.py").write_text("import pytest\npytest.importorskip('no_such')\n")
     for file in ("conftest.py", "tests/sanitize.cfg"):
         shutil.copy(ROOT / file, folder / file)
     for key, name in NAMES.items():
@@ -114,8 +115,9 @@ def report(short):
 
 @pytest.fixture(scope="module")
 def ready(short):
-    """What two processes say of three notebooks that don't."""
-    return "\n".join(checked(short, ["right", "left out", "not compared"], "-v", "-n2"))
+    """What two processes say of three notebooks that don't, and of tests that can't run here."""
+    keys = "right", "left out", "not compared"
+    return "\n".join(checked(short, keys, "-v", "-n2", "tests/test_absent.py"))
 
 
 def test_failed_cell_is_reported_by_its_number_in_jupyterlab_and_with_both_outputs(report):

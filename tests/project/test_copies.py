@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -35,7 +36,8 @@ def test_read_opens_copies_without_outputs_at_the_first_notebook(course):
     assert command[1:3] == ["-m", "jupyterlab"]
     assert f"--ServerApp.root_dir={course.files.ROOT}" in command
     assert f"--LabApp.default_url=/lab/tree/work/{course.manifest.notebooks()[0].name}" in command
-    assert json.loads((course.files.WORK / ".jupyterlab" / "overrides.json").read_bytes())
+    (settings,) = [one.partition("=")[2] for one in command if "app_settings_dir" in one]
+    assert json.loads((Path(settings) / "overrides.json").read_bytes())
     assert files_in(course.files.NOTEBOOKS) == stored
     copies = sorted(course.files.WORK.glob("*.ipynb"))
     assert [path.name for path in copies] == [path.name for path in course.manifest.notebooks()]

@@ -91,13 +91,12 @@ def test_reference_lists_every_public_name_with_pictures_of_those_that_draw(stag
             assert (staged / f"pictures/{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_command_builds_each_language_and_shows_the_first_page(copy, monkeypatch, capsys):
+def test_command_builds_each_language_and_says_where_the_first_page_is(copy, monkeypatch, capsys):
     for name in ("pages", "img", "results", "d2lhybrid"):
         (copy / name).symlink_to(ROOT / name)
-    course, commands, shown = load_course(copy), [], []
+    course, commands = load_course(copy), []
     monkeypatch.setattr(course.environment, "for_pages", lambda: "python")
     monkeypatch.setattr(course.site.site_run.shutil, "which", lambda command: None)
-    monkeypatch.setattr(course.site.webbrowser, "open", shown.append)
 
     def build(command, cwd):
         commands.append([*map(str, command)])
@@ -105,12 +104,13 @@ def test_command_builds_each_language_and_shows_the_first_page(copy, monkeypatch
         return 0
 
     monkeypatch.setattr(course.environment, "run", build)
-    course.main("site", "--open")
+    course.main("site")
     html = copy / "build" / "site" / "html"
     assert all(command[:4] == ["python", "-m", "sphinx", "-W"] for command in commands)
     assert [command[-1] for command in commands] == [str(html), str(html / "zh")]
-    assert shown == [(html / "index.html").as_uri()]
-    assert "that needs npm" in capsys.readouterr().out  # and there is no html/run/
+    said = capsys.readouterr().out
+    assert said.endswith(f"The pages begin at {(html / 'index.html').as_uri()}\n")
+    assert "that needs npm" in said  # and there is no html/run/
     assert {path.name for path in html.iterdir()} == {".nojekyll", "404.html", "zh"}
     monkeypatch.setattr(course.environment, "run", lambda command, cwd: 2)
     assert course.main("site") == 1

@@ -136,7 +136,7 @@ def test_what_is_stale_stands_in_english_until_it_is_accepted(course, capsys, mo
     assert "It *runs*." in said
     assert "它能*运行*。" in said
     monkeypatch.setattr(manifest, "entries", lambda: [{"name": "00_one"}])
-    assert translate.stale() == "stale translations, zh: 00_one (1)"
+    assert translate.stale() == "stale translations: 00_one in zh (1)"
     translate.translate("zh", ["00_one"], accept=["a"])
     assert translate.stale() == ""
     assert built(course)["a"] == "# 一\n\n它能*运行*。"

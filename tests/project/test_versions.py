@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 
 import yaml
 from notebook_rules import ADDRESS, PROJECT, ROOT
@@ -91,6 +92,13 @@ def test_the_workflows_run_what_is_there():
             found += re.findall(r"[\w./]*(?:\.ci|notebooks)/[\w.]+|course\.py", runs)
     assert {".ci/run", ".ci/release"} < {*found}
     assert [name for name in found if not (ROOT / name).is_file()] == []
+
+
+def test_a_release_reads_the_version_without_what_the_package_needs():
+    for file in (".ci/release", ".github/workflows/release.yml"):
+        command = re.search(r"\$\((.* d2lhybrid/__init__.py)\)", (ROOT / file).read_text())[1]
+        said = subprocess.check_output(["bash", "-c", command], cwd=ROOT, text=True)
+        assert said == f"{d2lhybrid.__version__}\n"
 
 
 def test_each_package_that_a_notebook_needs_is_pinned_and_in_an_extra():
