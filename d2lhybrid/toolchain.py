@@ -1,6 +1,7 @@
 """From C source to functions that Python can call. Explained in notebook 12."""
 
 import ctypes
+import errno
 import os
 import platform
 import re
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 # No flag makes arithmetic less exact. The order of a sum changes only where the source allows it,
 # with a `#pragma omp simd`, for which -fopenmp-simd is needed. With -ffp-contract=off a product and
@@ -104,7 +105,7 @@ def load_library(source: str) -> ctypes.CDLL:
 
     Python never unloads a library: some 20 KB for each source. The files are in a private folder,
     which is removed: a loaded library needs none. CompilerNotFound or CompilationFailed where that
-    is not possible.
+    is not possible; OSError where the disk is full, as another compiler would not help.
     """
     before, after = library_options()
     try:
@@ -113,7 +114,12 @@ def load_library(source: str) -> ctypes.CDLL:
             code.write_text(with_exports(source), encoding="utf-8")
             run_compiler(*before, "-o", library, code, *after)
             return ctypes.CDLL(str(library))
-    except OSError as error:
+    except (OSError, CompilationFailed) as error:
+        if (full := os.strerror(errno.ENOSPC)) in str(error):  # a compiler says the same
+            what = f"{full}: make room in {gettempdir()}, or let the variable TMPDIR name a folder"
+            raise OSError(errno.ENOSPC, what) from error
+        if isinstance(error, CompilationFailed):
+            raise
         raise CompilationFailed(
             f"{error}. Does the variable CC name a C compiler for this machine? Can files be "
             "written to the folder for temporary files, and programs be run from there? If not, "

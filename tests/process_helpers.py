@@ -4,23 +4,31 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 from d2lhybrid import workers
 
 
+@contextmanager
 def default_sigint():
-    """Let Ctrl-C end this process as usual: a shell has its background jobs ignore it.
+    """Within the block, processes start whom Ctrl-C ends as usual.
 
-    What a process ignores, its children ignore: on POSIX, give them this as `preexec_fn`.
+    A shell has its background jobs ignore it, and what a process ignores, its children ignore. A
+    `preexec_fn` would do for them, but would copy this process with all locks of its threads.
     """
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def started_with_ctrl_c(command, **options):
     """A process that Ctrl-C ends as usual, and whose output can be read as text."""
     pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return subprocess.Popen(command, **pipes, preexec_fn=default_sigint, **options)
+    with default_sigint():
+        return subprocess.Popen(command, **pipes | options)
 
 
 def soon(condition, seconds=5):

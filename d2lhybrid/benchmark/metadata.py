@@ -3,8 +3,10 @@
 import gc
 import os
 import platform
+import re
 from contextlib import suppress
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -68,15 +70,18 @@ def load_average() -> float | None:
 
 def peak_memory() -> int | None:
     """Return the most memory that this process has had so far, in bytes; None if nobody says it."""
-    with suppress(OSError, StopIteration):  # Linux, whose getrusage begins with the parent's peak
-        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
-            line = next(line for line in file if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
+    if peak := process_memory("self", "VmHWM"):  # on Linux getrusage begins with the parent's peak
+        return peak
     try:
         import resource
     except ImportError:  # Windows
         return None
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
+
+
+def process_memory(pid: int | str, what: str = "RssAnon") -> int:
+    """Return the memory in bytes that a process has for itself; 0 if this system is not Linux."""
+    return _bytes_in(Path(f"/proc/{pid}/status"), what) or 0
 
 
 def format_metadata(machine: dict[str, Any]) -> list[str]:
@@ -107,19 +112,52 @@ def available_cores() -> int:
     return max(1, min([cores, *map(int, _cgroup_cpu_quotas())]))
 
 
+def available_memory(
+    root=Path("/sys/fs/cgroup"), own=Path("/proc/self/cgroup"), system=Path("/proc/meminfo")
+) -> float:
+    """How many bytes of memory are left for this process and those that it starts; inf if unknown.
+
+    On Linux its container may limit it. What files have in memory is given up when programs need
+    it, so it is left, too.
+    """
+    left, versions = [_bytes_in(system, "MemAvailable") or inf], {"": "max current"}
+    versions["memory"] = "limit_in_bytes usage_in_bytes"  # the first version of cgroups
+    for kind, names in versions.items():
+        for folder in _cgroups(root / kind, own, kind):
+            with suppress(OSError, ValueError):  # "max" is no limit
+                files = [folder / f"memory.{name}" for name in (*names.split(), "stat")]
+                most, used, stat = (file.read_text(encoding="ascii") for file in files)
+                cached = re.findall(r"(?m)^(?:in)?active_file (\d+)", stat)
+                left.append(int(most) - int(used) + sum(map(int, cached)))
+    return min(left)
+
+
+def _bytes_in(path, name):
+    """Return the number of a line such as "VmHWM:  5 kB", in bytes; None if it is not there."""
+    with suppress(OSError, TypeError):
+        text = path.read_text(encoding="ascii", errors="replace")
+        return 1024 * int(re.search(rf"^{name}:\s*(\d+) kB", text, re.MULTILINE)[1])
+
+
 def _cgroup_cpu_quotas(root=Path("/sys/fs/cgroup"), own=Path("/proc/self/cgroup")):
     """Yield each CPU quota of this process's cgroups (v2), in cores: 1.5 is 150 ms in each 100 ms.
 
     Python's `os.cpu_count` doesn't ask, see github.com/python/cpython/issues/80235.
     """
-    folders = {root}  # in a container, its own group is usually mounted here
-    with suppress(OSError):
-        group = own.read_text(encoding="ascii").strip().rpartition("::/")[2]
-        folders |= {up for up in (root / group / "_").parents if up.is_relative_to(root)}
-    for folder in folders:
+    for folder in _cgroups(root, own):
         with suppress(OSError, ValueError):  # "max" is no limit
             quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
             yield int(quota) / int(period)
+
+
+def _cgroups(root, own, kind=""):
+    """Return the folders of this process's cgroups of a kind: its own and those around it."""
+    folders = {root}  # in a container, its own group is usually mounted here
+    with suppress(OSError, TypeError):
+        text = own.read_text(encoding="ascii")
+        group = re.search(rf"^\d+:{kind}:/(.*)", text, re.MULTILINE)[1]
+        folders |= {up for up in (root / group / "_").parents if up.is_relative_to(root)}
+    return folders
 
 
 def _processor():

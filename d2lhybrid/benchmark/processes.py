@@ -30,7 +30,7 @@ from ..frameworks import THREADS, compilations
 from ..workers import GRACE, Worker, decode, encode, format_exception_only, wait_any
 from . import notes
 from .agreement import any_needs_gradients
-from .metadata import describe_machine, peak_memory
+from .metadata import available_memory, describe_machine, peak_memory, process_memory
 from .timing import CandidateError, Runner, device_clock
 
 # Seconds of calls that are not timed, after others have run and filled caches and branch predictors
@@ -42,6 +42,8 @@ WAKING_THREADS = 3e-3
 # Of torch.compile; its compiled headers are in the folder for temporary files.
 CACHES = ["TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "CUDA_CACHE_PATH"]
 CACHES += ["TMPDIR", "TEMP", "TMP"]
+LOADING = 2**29  # bytes that a process may take while it loads: as many at once as there is memory
+SPARE, EACH = 2**27, 2**24  # bytes to be left for building: for a compiler, and for each process
 TIMEOUT = 300.0  # seconds to wait for any one reply of a process
 LAST_LINES, LONG_LINE = 5, 200  # of what it printed, that an error shows; characters of each line
 # Methods of the `Runner` there that are called from here, and what the program is doing then.
@@ -223,26 +225,50 @@ def start_workers(
             results = {n: compare(running, inputs(n)) for n in (1, 64)}
 
     Gives candidates for `compare` and `sweep`, which build them again for each comparison, with its
-    arguments in place of `args`. All load at the same time; `show` gets a text about each. The
-    processes end with the block. `on_error` gets the error of a program that cannot be loaded; it
-    is then left out. By default the error is raised.
+    arguments in place of `args`. They load at the same time, as many as there is memory for; `show`
+    gets a text about each. The processes end with the block. `on_error` gets the error of a program
+    that cannot be loaded; it is then left out. By default the error is raised. Where memory runs
+    out, that is the largest one, but never the first.
 
     `compare` starts candidates of every kind so; those of this process get the `clock`.
     """
-    runners, running = [], {}
+    runners, running, waiting = [], {}, list(programs.items())
     try:
-        for label, program in programs.items():
-            runners.append(program.start(label, args, clock))
-        for runner in runners:
-            with passed_to(on_error):
-                if runner.loading:
-                    show(f"starting {runner.label}")
-                    runner.load()
-                running[runner.label] = runner
+        while waiting:
+            fit = int(max(1, min(available_memory() / LOADING, len(waiting))))
+            group, waiting = waiting[:fit], waiting[fit:]
+            for label, program in group:
+                runners.append(program.start(label, args, clock))
+            for runner in runners[-fit:]:
+                is_new = runner.loading
+                with passed_to(on_error):
+                    if is_new:
+                        show(f"starting {runner.label}")
+                        runner.load()
+                    running[runner.label] = runner
+                if is_new:
+                    make_room(running, on_error)
         yield running
     finally:
         own = zip(runners, programs.values(), strict=False)  # one may have failed to start
         close_all(runner for runner, program in own if runner is not program)
+
+
+def make_room(running: dict[str, ProgramRunner], on_error: Any) -> None:
+    """End the largest processes, but never the first one, until there is memory to go on.
+
+    They are taken out of `running`, and `on_error` gets a CandidateError about each.
+    """
+    while available_memory() < SPARE + EACH * len(running):
+        if not (others := [runner for runner in [*running.values()][1:] if runner.worker]):
+            break
+        sizes = {runner: process_memory(runner.worker.process.pid) for runner in others}
+        largest = max(others, key=sizes.get)
+        del running[largest.label]
+        largest.worker.kill()
+        with passed_to(on_error):
+            what = f"took {sizes[largest] >> 20} MiB, and was ended before memory ran out"
+            raise CandidateError(largest.label, what)
 
 
 @contextmanager

@@ -24,12 +24,14 @@ from time import monotonic
 from types import FunctionType
 from typing import Any
 
+from ..benchmark.metadata import available_memory
 from ..frameworks import THREADS
 from ..workers import POLL, Worker, close_all, wait_any
 from .comm import Message
 from .serialization import dump_function, dumps, loads
 
-MOST = 16  # each is a Python with torch, of some 200 MB
+MOST = 16  # each is a Python with torch, of some 160 MB
+LEAST = 2**27  # bytes: with less memory for each the system would kill one, or this process
 FAIL_FAST = 0.5  # seconds in which the others notice that one has failed
 LOADING = 120.0  # seconds for Python to load torch, on a busy machine
 STACK_TIMEOUT = 1.0  # seconds to say where a function hangs
@@ -50,7 +52,8 @@ class World:
     Each has one thread unless `run` says otherwise, and loads torch: about 200 MB. After a run,
     `messages` lists what its `comm`s have sent, rank by rank. `has_gloo` says whether
     torch.distributed works between the processes. A world is a context manager, and ends with
-    Python at the latest. ValueError for less than one or more than 16 processes.
+    Python at the latest. ValueError for less than one or more than 16 processes,
+    MemoryError where there is no memory for so many.
     """
 
     def __init__(self, size: int):
@@ -121,6 +124,9 @@ class World:
     def _start(self):
         """Start the processes, and wait until each has a connection to each other one."""
         self.close()
+        if (left := available_memory()) < self.size * LEAST:
+            fit = f"memory for {left // LEAST:.0f}; make it smaller, or end other programs"
+            raise MemoryError(f"a world of {self.size} processes needs more: there is {fit}")
         self._runs += 1  # `connect` needs a new store, too
         for _ in range(self.size):
             self._workers.append(Worker("d2lhybrid.world.rank:Rank", variables()))

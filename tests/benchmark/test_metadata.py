@@ -1,6 +1,7 @@
 """What a measurement says about where it was made."""
 
 import json
+import math
 import os
 from types import SimpleNamespace
 
@@ -63,6 +64,29 @@ def test_available_cores(limits, cores, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {1, 3, 5, 7}, raising=False)
     monkeypatch.setattr(module, "_cgroup_cpu_quotas", lambda: limits)
     assert available_cores() == cores == describe_machine()["cores"]
+
+
+V1 = {"memory/a/memory.limit_in_bytes": "700", "memory/a/memory.usage_in_bytes": "500"}
+V2 = {"memory.max": "max", "a/memory.max": "900", "a/memory.current": "400"}
+FILES = "file 90\nactive_file 30\ninactive_file 20\n"
+MEMORY = [
+    # /proc/self/cgroup, the files below /sys/fs/cgroup, the bytes that are left of 2 KiB
+    ("0::/\n", {}, 2048),
+    ("0::/a\n", V2 | {"a/memory.stat": FILES}, 550),
+    ("4:memory:/a\n0::/\n", V1 | {"memory/a/memory.stat": FILES}, 250),
+]
+
+
+@pytest.mark.parametrize(("own", "files", "left"), MEMORY)
+def test_available_memory(own, files, left, tmp_path):
+    (tmp_path / "own").write_text(own)
+    (tmp_path / "meminfo").write_text("MemTotal:  9 kB\nMemAvailable:     2 kB\n")
+    for name, text in files.items():
+        (tmp_path / "root" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "root" / name).write_text(text)
+    places = [tmp_path / name for name in ("root", "own", "meminfo")]
+    assert module.available_memory(*places) == left
+    assert module.available_memory(*places[:2], tmp_path / "none") == (left if files else math.inf)
 
 
 def test_load_average_is_part_of_the_answer(monkeypatch, clock):

@@ -2,11 +2,14 @@
 
 import os
 import re
+import sys
+from math import inf
 
 import pytest
-from process_helpers import gone
+from process_helpers import gone, noted_starts
 
 from d2lhybrid import CandidateError, build, compare, isolated, start_workers, sweep
+from d2lhybrid.benchmark import processes
 from d2lhybrid.benchmark.comparison import TooFewProcesses
 from d2lhybrid.benchmark.statistics import least_processes
 
@@ -144,6 +147,28 @@ def test_program_that_cannot_be_loaded_is_left_out(notes):
         assert list(running) == ["a"]
     assert [error.label for error in failed] == ["b"]
     assert all_have_ended(noted())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others do not say what a process takes")
+@pytest.mark.parametrize(("all_of_it", "at_once", "largest"), [(inf, 4, ""), (420, 1, "large")])
+def test_what_does_not_fit_into_memory_is_left_out(monkeypatch, all_of_it, at_once, largest):
+    """The largest ends, but for the first; as many load at once as there is memory for."""
+    sizes = {"first": 90, "small": 10, "large": 60, "middle": 40}  # beside Python's own
+    source = "kept = bytearray(b'x' * {} * 2**20)\ndef a():\n    return int"
+    programs = {label: isolated(source.format(size)) for label, size in sizes.items()}
+    started, numbers, failed = noted_starts(monkeypatch), [], []
+
+    def left():
+        numbers.append(len(started))
+        taken = [processes.process_memory(one.pid) for one in started if one.poll() is None]
+        return all_of_it * 2**20 - sum(taken)
+
+    monkeypatch.setattr(processes, "available_memory", left)
+    with start_workers(programs, on_error=failed.append) as running:
+        assert running.keys() == programs.keys() - {largest}
+    assert numbers[1] == at_once
+    took = r"candidate 'large' took [67]\d MiB, and was ended before memory ran out"
+    assert [bool(re.fullmatch(took, str(error))) for error in failed] == [True] * bool(largest)
 
 
 def test_failure_while_measuring_is_left_out():

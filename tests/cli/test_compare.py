@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from benchmark_helpers import several_processes, steady
-from process_helpers import default_sigint, gone
+from process_helpers import gone, started_with_ctrl_c
 
 from d2lhybrid import Comparison, mismatch
 from d2lhybrid.cli.compare import (
@@ -275,13 +275,10 @@ def test_options_that_cannot_be_are_refused(exit_status, options):
 
 def command(*arguments, stderr=subprocess.PIPE, **env):
     """Start the command in a process, where Ctrl-C is what it is in a terminal."""
-    return subprocess.Popen(
+    return started_with_ctrl_c(
         [sys.executable, "-m", "d2lhybrid", "compare", *arguments],
         env=os.environ | {"PYTHONPATH": str(ROOT)} | env,
-        text=True,
-        stdout=subprocess.PIPE,
         stderr=stderr,
-        preexec_fn=default_sigint if os.name == "posix" else None,
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
-from process_helpers import default_sigint, gone
+from process_helpers import gone
 
 from d2lhybrid import RankError, World, world as module
 from d2lhybrid.world.comm import Message
@@ -204,6 +204,12 @@ def uses_data(comm):
 def test_size_is_limited(size):
     with pytest.raises(ValueError, match="1 to 16"):
         World(size)
+
+
+def test_a_world_for_which_memory_is_too_small_is_refused(monkeypatch):
+    monkeypatch.setattr(module, "available_memory", lambda: 2e9)
+    with pytest.raises(MemoryError, match=r"a world of 16 .* memory for 14"):
+        World(16)
 
 
 BAD_USE = [
@@ -415,7 +421,7 @@ def test_ctrl_c_ends_a_run_and_the_world_works_again(small, tmp_path):
     thread = threading.Thread(target=interrupt)
     thread.start()
     try:
-        default_sigint()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with pytest.raises(KeyboardInterrupt):
             small.run(begins, str(begun))
     finally:
