@@ -9,8 +9,11 @@ import os
 import shutil
 import tempfile
 import textwrap
+import time
 import tomllib
 from importlib.util import find_spec
+from pathlib import Path
+from queue import Empty
 
 import matplotlib.font_manager  # noqa: F401 (lists the fonts, or a notebook would say it does)
 import nbval.kernel
@@ -98,6 +101,8 @@ def pytest_configure(config):
     folder = tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True)
     atexit.register(folder.cleanup)  # behind IPython's own, which writes there once more
     os.environ["IPYTHONDIR"] = folder.name
+    if not os.access(Path.home(), os.W_OK):  # what libraries say of that is on no page
+        os.environ["HOME"] = folder.name
     for name in ("MPLBACKEND", "PYTHONWARNINGS", "PYTHONSTARTUP", "JPY_SESSION_NAME"):
         os.environ.pop(name, None)
     # Before its first program, torch.compile asks the C++ compiler for every kind of vectors, for
@@ -150,6 +155,19 @@ def start_as_for_a_reader(*args, start=nbval.kernel.start_new_kernel, **options)
     JupyterLab shows it. And a framework that a test has imported may have left its settings.
     """
     return start(*args, **options | {"env": ENVIRONMENT})
+
+
+def await_reply_of_the_living(self, message, timeout, wait=nbval.kernel.RunningKernel.await_reply):
+    """Wait for the reply to a request, and look each second whether the kernel is alive."""
+    late = time.monotonic() + timeout
+    while True:
+        try:
+            return wait(self, message, min(timeout, 1))
+        except Empty:
+            if not self.is_alive():
+                raise RuntimeError("the kernel died in this cell") from None
+            if time.monotonic() > late:
+                raise
 
 
 class Answer(pytest.Item):
@@ -208,6 +226,7 @@ def cells_and_answers(self, collect=IPyNbFile.collect):
 
 
 nbval.kernel.start_new_kernel = start_as_for_a_reader
+nbval.kernel.RunningKernel.await_reply = await_reply_of_the_living
 IPyNbFile.collect = cells_and_answers
 IPyNbCell.format_output_compare = say_both_outputs
 IPyNbCell.__init__ = number_from_one

@@ -22,6 +22,7 @@ import linecache
 import multiprocessing.connection
 import os
 import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -279,7 +280,10 @@ def needed(cells, names):
 
 
 if __name__ == "__main__":
+    place = os.environ.get("TMPDIR")  # was made for us, by whom may have been killed
     try:
         serve(int(sys.argv[1]), *sys.argv[2:])
     finally:
+        if place:
+            shutil.rmtree(place, ignore_errors=True)
         os._exit(0)  # threads that the course's cells have left would go on

@@ -52,12 +52,14 @@ class Judge:
 
     def __init__(self, command, memory):
         self.command = [*command, sys.executable, "-P", JUDGE, str(memory), *PRELOADED.split()]
-        self.process = None
+        self.process, self.in_sandbox = None, bool(command)
 
     def start(self):
-        self.place = tempfile.TemporaryDirectory(prefix="marks-")  # in a sandbox it is not there
         env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        env |= {"TMPDIR": self.place.name, "PYTHONPATH": str(ROOT)}
+        if not self.in_sandbox:  # else it has a /tmp of its own
+            self.place = tempfile.TemporaryDirectory(prefix="marks-")  # the judge removes it, too
+            env["TMPDIR"] = self.place.name
+        env["PYTHONPATH"] = str(ROOT)
         env |= dict(one.split("=") for one in ENVIRONMENT.split())
         self.host, end = multiprocessing.Pipe()
         streams = {"stdin": end, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -85,7 +87,8 @@ class Judge:
             self.process.wait()
             self.host.close()
             self.process = None
-            self.place.cleanup()
+            if not self.in_sandbox:
+                self.place.cleanup()
 
 
 def judge_all(judge, lesson, works, limit):

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import zipfile
 from contextlib import suppress
@@ -283,6 +284,23 @@ environment.set_up, environment.VENV = lambda: None, Path(sys.prefix)
 sys.argv[1:1] = ["marks", "--limit", "99", "--to"]
 runpy.run_path("course.py", run_name="__main__")
 """
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_killed_command_leaves_no_files(trust, tmp_path):
+    trust or bubblewrap()
+    command = (
+        "from grading.sandbox import *\njudge = Judge(find_sandbox({}), 2**31)\njudge.start()\n"
+    )
+    command = command.format(trust) + "print(judge.process.pid, flush=True)\ninput()"
+    here = {"cwd": ROOT, "env": os.environ | {"TMPDIR": str(tmp_path)}, "text": True}
+    pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
+    with subprocess.Popen([sys.executable, "-c", command], **here, **pipes) as process:
+        pid = process.stdout.readline().strip()
+        assert len([*tmp_path.iterdir()]) == trust
+        process.kill()
+    assert soon(lambda: not Path("/proc", pid).exists(), seconds=60)
+    assert soon(lambda: not [*tmp_path.iterdir()], seconds=60)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])

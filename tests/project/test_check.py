@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import nbformat
 import pytest
@@ -147,6 +148,25 @@ def test_nothing_is_left_out_where_nothing_may_be(short):
     said = checked(short, ["left out", "not compared"], "-n0", D2LHYBRID_NO_SKIPS="1")
     assert said[-1] == f"not ready: notebooks/{NAMES['not compared']}"
     assert "1 failed, 1 passed" in said[-2]
+
+
+def test_dead_kernel_is_noticed_at_once(short):
+    own = short / "notebooks/own.ipynb"
+    write_notebook(own, "1\n", "2\n")
+    replace(own, "print(2)", "import os\\nos._exit(1)")
+    started = time.monotonic()
+    said = pytest_in(short, "-n0", "notebooks/own.ipynb")
+    failed = [line.split(" - ")[0] for line in said if line.startswith("FAILED")]
+    assert failed == ["FAILED notebooks/own.ipynb::Cell 2"]
+    assert "pytest plugin exception: the kernel died in this cell" in said
+    assert time.monotonic() - started < 60
+
+
+def test_notebooks_get_a_home_where_there_is_none_to_write_to(short):
+    own = short / "notebooks/own.ipynb"
+    write_notebook(own, "1\n")
+    replace(own, "print(1)", "from pathlib import Path\\nprint(int(Path.home().exists()))")
+    assert pytest_in(short, "-n0", "notebooks/own.ipynb", HOME="/no")[-1].startswith("ready")
 
 
 FAILED = [
