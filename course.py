@@ -2,7 +2,11 @@
 into the folder that the environment variable D2LHYBRID_VENV names.
 """
 
+import atexit
+import os
+import shutil
 import sys
+import tempfile
 
 PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
 
@@ -13,6 +17,9 @@ def main(*words):
         sys.exit(f"The course needs Python 3.11 or later, and this is {this}. Install a later one.")
     if sys.version_info[:2] > PYTHONS[-1]:
         print(f"The course was made for Python 3.11 to 3.15, and this is {this}.", flush=True)
+    if not os.access(os.path.expanduser("~"), os.W_OK):  # Jupyter would end, as it writes there
+        os.environ["HOME"] = home = tempfile.mkdtemp(prefix="d2lhybrid-")
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
     # Here, because an older Python can't read it.
     from tools.commands import run_command
 

@@ -18,7 +18,6 @@ SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/sys"]
 SYSTEM += ["/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts"]
 # What most notebooks import, and what starts no thread then.
 PRELOADED = "torch._inductor.compile_fx torch.export matplotlib.pyplot networkx numba d2lhybrid"
-PASSED_ON = ("PATH", "LANG", "LD_LIBRARY_PATH")
 JUDGE = Path(__file__).with_name("judge.py")
 ENVIRONMENT = """PYTHONIOENCODING=utf-8:replace USER=student MPLBACKEND=Agg D2LHYBRID_TIME_LIMIT=0.2
 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
@@ -55,12 +54,11 @@ class Judge:
         self.process, self.in_sandbox = None, bool(command)
 
     def start(self):
-        env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        env = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LD_LIBRARY_PATH")}
         if not self.in_sandbox:  # else it has a /tmp of its own
             self.place = tempfile.TemporaryDirectory(prefix="marks-")  # the judge removes it, too
             env["TMPDIR"] = self.place.name
-        env["PYTHONPATH"] = str(ROOT)
-        env |= dict(one.split("=") for one in ENVIRONMENT.split())
+        env |= {"PYTHONPATH": str(ROOT), **dict(one.split("=") for one in ENVIRONMENT.split())}
         self.host, end = multiprocessing.Pipe()
         streams = {"stdin": end, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with end:
@@ -111,8 +109,7 @@ def judge_all(judge, lesson, works, limit):
                 said = f"the course's own solution does not pass here: {own['said']}"
                 result = {"verdict": "not judged", "said": said}
             else:
-                most = {"once": once, "limit": limit + 4 * own["seconds"]}
-                request = exercise.to_solve() | most
+                request = exercise.to_solve() | {"once": once, "limit": limit + 4 * own["seconds"]}
                 result = judge.ask(request, work.cells.get(number, []), work.others)
             yield (student, lesson.name, number), result
     judge.close()

@@ -196,17 +196,15 @@ def read(work, content):
         named = [one for one in lessons() if re.search(rf"{one}[^/]*\.ipynb$", work.file)]
         work.lesson = lessons()[named[0]] if named else None
         return work
-    seen = [
-        (lesson, language)
-        for lesson in lessons().values()
-        for language, headings in lesson.headings.items()
-        for line, _ in found
-        if headings.get(line)
-    ]
-    if not seen:
+
+    def exercises(one):
+        return sum(bool(one[0].headings[one[1]].get(line)) for line, _ in found)
+
+    known = [(lesson, language) for lesson in lessons().values() for language in lesson.headings]
+    if not exercises(best := max(known, key=exercises)):
         work.damage = "it has no exercise of this course"
         return work
-    work.lesson, work.language = lesson, language = max(seen, key=seen.count)
+    work.lesson, work.language = lesson, language = best
     checks = {one.own[-1].strip() for one in lesson.exercises.values()}
     number = None
     for line, texts in found:

@@ -9,6 +9,9 @@ def check(pytest=()):
 
     For example `check notebooks/02_symbolic_programs.ipynb`, or `check -x tests`.
     """
+    own = [name for name in pytest if name.endswith(".ipynb")]
+    if away := [name for name in own if ROOT not in (ROOT / name).resolve().parents]:
+        raise SystemExit(f"Notebooks are checked within the course: copy {away[0]} to work/ first.")
     environment.set_up()
     environment.add_frameworks(manifest.to_install(manifest.entries_in(pytest)))
     if not pytest:

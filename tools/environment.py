@@ -38,9 +38,13 @@ def make(folder, files, *requirements):
     """
     python = folder / VENV_PYTHON.relative_to(VENV)
     done = folder / "made-from"
-    made_from = digest(requirements, *((ROOT / file).read_bytes() for file in files))
+    clone = f"\n{requirements[-1]}"  # where the package is installed from
+    made_from = digest(requirements, *((ROOT / file).read_bytes() for file in files)) + clone
     if is_done(done, made_from) and works(python):
         return python
+    other = done.read_text().partition("\n")[2] if done.exists() else ""
+    if ROOT not in (Path(other or ROOT), *folder.parents) and Path(other, "tools").exists():
+        sys.exit(f"{folder} belongs to {other}. Let D2LHYBRID_VENV name a new one.")
     ours = done.exists() or not (folder.exists() and any(folder.iterdir()))
     if not ours and not (folder / "pyvenv.cfg").exists():
         sys.exit(f"{folder} is not empty, and no environment. Let D2LHYBRID_VENV name a new one.")
@@ -48,7 +52,7 @@ def make(folder, files, *requirements):
     # venv does not mend an environment that an upgrade of the system has broken.
     clear = ["--clear"] if done.exists() and not works(python) else []
     folder.mkdir(parents=True, exist_ok=True)
-    done.write_text("")  # the folder is the course's, and not done
+    done.write_text(clone)  # the folder is the course's, and not done
     venv = [sys.executable, "-m", "venv", *clear, folder]
     for step in (venv, [*pip_install(python), *requirements]):
         if run(step, cwd=ROOT):

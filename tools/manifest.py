@@ -37,11 +37,11 @@ def entries_in(paths):
     """
     paths = [ROOT / str(path).partition("::")[0] for path in paths]
     paths = [path.resolve() for path in paths if os.path.exists(path)]
-    return [
-        entry
-        for entry, notebook in zip(entries(), notebooks(), strict=True)
-        if not paths or any(path in (notebook, *notebook.parents) for path in paths)
-    ]
+
+    def is_in(path):
+        return not paths or any(one in (path, *path.parents) for one in paths)
+
+    return [entry for entry, path in zip(entries(), notebooks(), strict=True) if is_in(path)]
 
 
 def needed(kind, of=None):

@@ -26,7 +26,6 @@ MARK = re.compile(r"^<!-- (\S+) ([0-9a-f]{12}) -->\n", re.MULTILINE)
 GENERATED = re.compile(r"(?s)(<!-- python3 course\.py contents -->).*(<!-- end of contents -->)")
 # README's links to the same in other languages.
 SWITCH = re.compile(r"(?m)^(?:\[[^]\n]+\]\(README(?:\.\w+)?\.md\)[ ·]*)+\n\n")
-MONTHS = month_name[1:]
 
 
 def translate(language, names=(), fill=False, accept=()):
@@ -222,7 +221,7 @@ def shape(text):
     targets = [re.sub(r"\.\w\w\.md$", ".md", one) for one in targets]  # a document has its own
     text = re.sub(r"\]\([^)\s]+\)", "]", text)
     numbers = re.sub(r"(?m)^ *\d+\.", "", text)
-    for number, name in enumerate(MONTHS, 1):  # December 7 is 12月7日
+    for number, name in enumerate(month_name[1:], 1):  # December 7 is 12月7日
         numbers = re.sub(rf"{name}(?= \d)|(?<=\d ){name}", str(number), numbers)
     structure = r"(?m)^#+(?= )|^ *(?:[-*]|\d+\.)(?= )|^\||!\[|\*\*|\n\n(?=.)"
     return {

@@ -39,6 +39,22 @@ def test_unknown_words_are_refused(course, words):
         course.main(*words.split())
 
 
+def test_check_says_where_a_notebook_has_to_be(course, tmp_path_factory):
+    own = tmp_path_factory.mktemp("other") / "x.ipynb"
+    with pytest.raises(SystemExit, match=r"copy .*x.ipynb to work/"):
+        course.main("check", str(own))
+    course.main("check", "work/x.ipynb")
+    assert course.commands[0][-1] == "work/x.ipynb"
+
+
+def test_a_home_that_cannot_be_written_to_is_replaced(course, monkeypatch):
+    for name, replaced in ((str(course.files.ROOT), False), ("/dev/null/home", True)):
+        monkeypatch.setenv("HOME", name)
+        course.main("read")
+        assert (os.environ["HOME"] != name) == replaced
+        assert os.access(os.environ["HOME"], os.W_OK)
+
+
 def test_slides_are_made_of_the_notebooks_named_or_of_all(course):
     path = course.files.NOTEBOOKS / "05_torchscript.ipynb"
     assert course.main("slides", "--language", "zh", str(path)) == 0

@@ -124,6 +124,23 @@ def test_folder_with_other_files_is_refused(bare):
     assert bare.commands == []
 
 
+def test_environment_of_another_clone_is_left_to_it(bare, tmp_path_factory):
+    """Where that clone has been moved, or has been copied with its environment, it is made again."""
+    environment, root = bare.environment, bare.files.ROOT
+    away, other = tmp_path_factory.mktemp("away"), tmp_path_factory.mktemp("other")
+    (root / ".venv").mkdir()
+    for folder, is_there in ((away, True), (away, False), (root / ".venv", True)):
+        (folder / "made-from").write_text(f"digest\n{other}")
+        (other / "tools").mkdir() if is_there else (other / "tools").rmdir()
+        if folder == away and is_there:
+            with pytest.raises(SystemExit, match=f"belongs to {other}"):
+                environment.make(folder, [], "-e", root)
+            assert bare.commands == []
+        else:
+            environment.make(folder, [], "-e", root)
+            assert bare.commands.pop()[-2:] == ["-e", str(root)]
+
+
 def test_environment_of_somebody_else_is_never_cleared(bare):
     bare.environment.VENV_PYTHON.parent.mkdir(parents=True)
     bare.environment.VENV_PYTHON.write_text("broken")
