@@ -390,6 +390,15 @@ def has_slides(notebook, name):
         yield f"cell {kinds.index(None)} says nothing about slides"
     if kinds.count("slide") < 5:
         yield "fewer than five slides"
+    above, texts = "", [text_of(cell) for cell in notebook["cells"]]
+    for number, (kind, text) in enumerate(zip(kinds, texts, strict=True), 1):
+        if kind == "slide" and not text.startswith("#"):
+            yield f"cell {number}: a section of the slides begins without a heading"
+        if kind != "subslide" and text.startswith(LINES["goals"]):
+            yield f"cell {number}: the title is to have a slide of its own"
+        if kind != "-" and above.startswith(LINES["exercises"]):
+            yield f"cell {number}: the first exercise is to stand below its section's heading"
+        above = text
 
 
 def saved_code_is_the_packages(notebook, name):

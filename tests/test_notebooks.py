@@ -111,7 +111,7 @@ def sample_text():
     cells = [
         markdown(f"# {entry['title']['en']}", "", "What a program is.", slide="slide"),
         markdown(badge(NAME), slide="skip"),
-        markdown(LINES["goals"], "", "- Read it.", "- Run it.", "- Write it."),
+        markdown(LINES["goals"], "", "- Read it.", "- Run it.", "- Write it.", slide="subslide"),
         markdown(f"{LINES['needs']} Python. {LINES['minutes'].format(minutes=MINUTES)}"),
         code(first_cell(ENTRIES[NAME]), slide="skip"),
         markdown("## Ten", slide="slide"),
@@ -313,6 +313,9 @@ FAULTS = {
     rules.has_slides: [
         lambda n: n["cells"][4].update(metadata={}),
         lambda n: [c["metadata"]["slideshow"].update(slide_type="-") for c in n["cells"]],
+        lambda n: n["cells"][2]["metadata"]["slideshow"].update(slide_type="-"),
+        lambda n: n["cells"][3]["metadata"]["slideshow"].update(slide_type="slide"),
+        lambda n: n["cells"][12]["metadata"]["slideshow"].update(slide_type="subslide"),
     ],
     rules.saved_code_is_the_packages: [
         in_code("# @save\ndef add_", "# @save\ndef add__"),

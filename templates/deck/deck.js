@@ -1,5 +1,6 @@
 // Start the deck, with slides that can be read from the last row. A slide that would need small
-// letters is continued on a slide of its own below it.
+// letters is continued on a slide of its own below it. A slide without a heading repeats its
+// section's.
 const WIDTH = 1024;
 const HEIGHT = 768;
 const FOOT = 44; // for the arrows and the number of the slide
@@ -25,6 +26,12 @@ addEventListener("load", () => {
 });
 
 function fit(slide) {
+  const heading = slide.parentElement.querySelector("h1, h2");
+  if (heading && !slide.querySelector("h1, h2, h3")) {
+    const again = heading.cloneNode(true);
+    again.removeAttribute("id");
+    slide.firstElementChild.prepend(again); // in its first cell, which keeps it
+  }
   const shown = [slide, slide.parentElement];
   for (const one of shown) one.style.setProperty("display", "block", "important");
   const rest = document.createElement("section");

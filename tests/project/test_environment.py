@@ -125,7 +125,7 @@ def test_folder_with_other_files_is_refused(bare):
 
 
 def test_environment_of_another_clone_is_left_to_it(bare, tmp_path_factory):
-    """Where that clone has been moved, or has been copied with its environment, it is made again."""
+    """Where that clone is gone, or was copied with its environment, it is made again."""
     environment, root = bare.environment, bare.files.ROOT
     away, other = tmp_path_factory.mktemp("away"), tmp_path_factory.mktemp("other")
     (root / ".venv").mkdir()
