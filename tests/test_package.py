@@ -5,10 +5,12 @@ import importlib
 import json
 import pkgutil
 import re
+import runpy
 import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -67,6 +69,18 @@ def test_public_name(name):
     assert getattr(home, name) is value
     assert name in dir(d2lhybrid)
     assert vars(d2lhybrid)[name] is value  # kept, so that the second use costs nothing
+
+
+def test_links_of_the_readme_lead_to_the_repository_from_pypi(monkeypatch):
+    for name in ("", ".metadata", ".metadata.plugin", ".metadata.plugin.interface"):
+        stub = SimpleNamespace(MetadataHookInterface=object)  # it need not be installed
+        monkeypatch.setitem(sys.modules, f"hatchling{name}", stub)
+    hook = runpy.run_path(str(ROOT / "hatch_build.py"))["Readme"]()
+    hook.root, found = ROOT, {"urls": {"Repository": "https://x"}}
+    hook.update(found)
+    targets = re.findall(r"\]\(([^)]+)\)", found["readme"]["text"])
+    assert {"https://x/raw/main/img/rewriting.png", "https://x/blob/main/COMPARE.md"} <= {*targets}
+    assert [one for one in targets if not one.startswith(("https://", "#"))] == []
 
 
 def test_the_version_is_the_distributions():

@@ -30,6 +30,7 @@ function fit(slide) {
   if (heading && !slide.querySelector("h1, h2, h3")) {
     const again = heading.cloneNode(true);
     again.removeAttribute("id");
+    again.classList.add("again");
     slide.firstElementChild.prepend(again); // in its first cell, which keeps it
   }
   const shown = [slide, slide.parentElement];
