@@ -1,7 +1,6 @@
 """From C source to functions that Python can call. Explained in notebook 12."""
 
 import ctypes
-import errno
 import os
 import platform
 import re
@@ -115,9 +114,9 @@ def load_library(source: str) -> ctypes.CDLL:
             run_compiler(*before, "-o", library, code, *after)
             return ctypes.CDLL(str(library))
     except (OSError, CompilationFailed) as error:
-        if (full := os.strerror(errno.ENOSPC)) in str(error):  # a compiler says the same
-            what = f"{full}: make room in {gettempdir()}, or let the variable TMPDIR name a folder"
-            raise OSError(errno.ENOSPC, what) from error
+        if "No space left" in str(error):  # so say Python and compilers
+            what = f"make room in {gettempdir()}, or let the variable TMPDIR name another folder"
+            raise OSError(f"No space left on device: {what}") from error
         if isinstance(error, CompilationFailed):
             raise
         raise CompilationFailed(

@@ -6,7 +6,6 @@ import platform
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -70,18 +69,21 @@ def load_average() -> float | None:
 
 def peak_memory() -> int | None:
     """Return the most memory that this process has had so far, in bytes; None if nobody says it."""
-    if peak := process_memory("self", "VmHWM"):  # on Linux getrusage begins with the parent's peak
+    if peak := bytes_in("/proc/self/status", "VmHWM"):  # Linux's getrusage has the parent's peak
         return peak
-    try:
+    with suppress(ImportError):  # as on Windows
         import resource
-    except ImportError:  # Windows
-        return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
+    return None
 
 
-def process_memory(pid: int | str, what: str = "RssAnon") -> int:
-    """Return the memory in bytes that a process has for itself; 0 if this system is not Linux."""
-    return _bytes_in(Path(f"/proc/{pid}/status"), what) or 0
+def bytes_in(file: str, name: str) -> int:
+    """Return what one of Linux's files says in a line such as "VmHWM:  5 kB"; 0 if it does not."""
+    with suppress(OSError, TypeError):
+        text = Path(file).read_text(encoding="ascii", errors="replace")
+        return 1024 * int(re.search(rf"(?m)^{name}:\s*(\d+) kB", text)[1])
+    return 0
 
 
 def format_metadata(machine: dict[str, Any]) -> list[str]:
@@ -105,59 +107,47 @@ def available_cores() -> int:
     On Linux its affinity may keep it to some of them, or a limit of its container. What a virtual
     machine calls a core may be one of two hyper-threads that share one.
     """
-    if hasattr(os, "sched_getaffinity"):  # Linux
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
+    affinity = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))  # Linux's
+    cores = len(affinity(0))
     return max(1, min([cores, *map(int, _cgroup_cpu_quotas())]))
 
 
-def available_memory(
-    root=Path("/sys/fs/cgroup"), own=Path("/proc/self/cgroup"), system=Path("/proc/meminfo")
-) -> float:
+def available_memory(root: Path = Path("/")) -> float:
     """How many bytes of memory are left for this process and those that it starts; inf if unknown.
 
     On Linux its container may limit it. What files have in memory is given up when programs need
     it, so it is left, too.
     """
-    left, versions = [_bytes_in(system, "MemAvailable") or inf], {"": "max current"}
-    versions["memory"] = "limit_in_bytes usage_in_bytes"  # the first version of cgroups
-    for kind, names in versions.items():
-        for folder in _cgroups(root / kind, own, kind):
+    left = [bytes_in(root / "proc/meminfo", "MemAvailable") or float("inf")]
+    versions = {"": "max current stat", "memory": "limit_in_bytes usage_in_bytes stat"}
+    for kind, names in versions.items():  # of cgroups: the second and the first
+        for folder in _cgroups(root, kind):
             with suppress(OSError, ValueError):  # "max" is no limit
-                files = [folder / f"memory.{name}" for name in (*names.split(), "stat")]
-                most, used, stat = (file.read_text(encoding="ascii") for file in files)
-                cached = re.findall(r"(?m)^(?:in)?active_file (\d+)", stat)
-                left.append(int(most) - int(used) + sum(map(int, cached)))
+                most, used, stat = ((folder / f"memory.{n}").read_text() for n in names.split())
+                files = re.findall(r"(?m)^(?:in)?active_file (\d+)", stat)
+                left.append(int(most) - int(used) + sum(map(int, files)))
     return min(left)
 
 
-def _bytes_in(path, name):
-    """Return the number of a line such as "VmHWM:  5 kB", in bytes; None if it is not there."""
-    with suppress(OSError, TypeError):
-        text = path.read_text(encoding="ascii", errors="replace")
-        return 1024 * int(re.search(rf"^{name}:\s*(\d+) kB", text, re.MULTILINE)[1])
-
-
-def _cgroup_cpu_quotas(root=Path("/sys/fs/cgroup"), own=Path("/proc/self/cgroup")):
+def _cgroup_cpu_quotas(root=Path("/")):
     """Yield each CPU quota of this process's cgroups (v2), in cores: 1.5 is 150 ms in each 100 ms.
 
     Python's `os.cpu_count` doesn't ask, see github.com/python/cpython/issues/80235.
     """
-    for folder in _cgroups(root, own):
+    for folder in _cgroups(root):
         with suppress(OSError, ValueError):  # "max" is no limit
             quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
             yield int(quota) / int(period)
 
 
-def _cgroups(root, own, kind=""):
-    """Return the folders of this process's cgroups of a kind: its own and those around it."""
-    folders = {root}  # in a container, its own group is usually mounted here
+def _cgroups(root, kind=""):
+    """Yield the folders of this process's cgroups of a kind: its own and those around it."""
+    top = root / "sys/fs/cgroup" / kind
+    yield top  # in a container, its own group is usually mounted here
     with suppress(OSError, TypeError):
-        text = own.read_text(encoding="ascii")
-        group = re.search(rf"^\d+:{kind}:/(.*)", text, re.MULTILINE)[1]
-        folders |= {up for up in (root / group / "_").parents if up.is_relative_to(root)}
-    return folders
+        text = (root / "proc/self/cgroup").read_text(encoding="ascii")
+        group = re.search(rf"(?m)^\d+:{kind}:/(.*)", text)[1]
+        yield from (up for up in (top / group / "_").parents if top in up.parents)
 
 
 def _processor():

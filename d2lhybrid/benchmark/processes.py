@@ -30,7 +30,7 @@ from ..frameworks import THREADS, compilations
 from ..workers import GRACE, Worker, decode, encode, format_exception_only, wait_any
 from . import notes
 from .agreement import any_needs_gradients
-from .metadata import available_memory, describe_machine, peak_memory, process_memory
+from .metadata import available_memory, bytes_in, describe_machine, peak_memory
 from .timing import CandidateError, Runner, device_clock
 
 # Seconds of calls that are not timed, after others have run and filled caches and branch predictors
@@ -240,9 +240,8 @@ def start_workers(
             for label, program in group:
                 runners.append(program.start(label, args, clock))
             for runner in runners[-fit:]:
-                is_new = runner.loading
                 with passed_to(on_error):
-                    if is_new:
+                    if is_new := runner.loading:
                         show(f"starting {runner.label}")
                         runner.load()
                     running[runner.label] = runner
@@ -260,12 +259,12 @@ def make_room(running: dict[str, ProgramRunner], on_error: Any) -> None:
     They are taken out of `running`, and `on_error` gets a CandidateError about each.
     """
     while available_memory() < SPARE + EACH * len(running):
-        if not (others := [runner for runner in [*running.values()][1:] if runner.worker]):
+        others = [runner for runner in [*running.values()][:0:-1] if runner.worker]
+        sizes = {r: bytes_in(f"/proc/{r.worker.process.pid}/status", "RssAnon") for r in others}
+        if not sizes:
             break
-        sizes = {runner: process_memory(runner.worker.process.pid) for runner in others}
-        largest = max(others, key=sizes.get)
-        del running[largest.label]
-        largest.worker.kill()
+        largest = max(sizes, key=lambda runner: sizes[runner] // EACH)  # or the last of several
+        running.pop(largest.label).worker.kill()
         with passed_to(on_error):
             what = f"took {sizes[largest] >> 20} MiB, and was ended before memory ran out"
             raise CandidateError(largest.label, what)

@@ -52,7 +52,7 @@ class World:
     Each has one thread unless `run` says otherwise, and loads torch: about 200 MB. After a run,
     `messages` lists what its `comm`s have sent, rank by rank. `has_gloo` says whether
     torch.distributed works between the processes. A world is a context manager, and ends with
-    Python at the latest. ValueError for less than one or more than 16 processes,
+    Python at the latest. ValueError for less than one or more than 16 processes;
     MemoryError where there is no memory for so many.
     """
 
@@ -124,9 +124,8 @@ class World:
     def _start(self):
         """Start the processes, and wait until each has a connection to each other one."""
         self.close()
-        if (left := available_memory()) < self.size * LEAST:
-            fit = f"memory for {left // LEAST:.0f}; make it smaller, or end other programs"
-            raise MemoryError(f"a world of {self.size} processes needs more: there is {fit}")
+        if (most := available_memory() / LEAST) < self.size:
+            raise MemoryError(f"there is memory for a world of {int(most)}, and not of {self.size}")
         self._runs += 1  # `connect` needs a new store, too
         for _ in range(self.size):
             self._workers.append(Worker("d2lhybrid.world.rank:Rank", variables()))

@@ -47,14 +47,23 @@ GROUPS = [
 ]
 
 
+@pytest.fixture
+def linux(tmp_path):
+    """A function that writes a system's files: /proc/self/cgroup, and those of the cgroups."""
+
+    def write(own, files, **others):
+        files = {f"sys/fs/cgroup/{name}": text for name, text in files.items()}
+        for name, text in {**files, "proc/self/cgroup": own, **others}.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        return tmp_path
+
+    return write
+
+
 @pytest.mark.parametrize(("own", "files", "limits"), GROUPS)
-def test_cgroup_quotas(own, files, limits, tmp_path):
-    (tmp_path / "own").write_text(own)
-    for name, text in files.items():
-        (tmp_path / "root" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "root" / name).write_text(text)
-    found = module._cgroup_cpu_quotas(tmp_path / "root", tmp_path / "own")
-    assert sorted(found) == limits
+def test_cgroup_quotas(own, files, limits, linux):
+    assert sorted(module._cgroup_cpu_quotas(linux(own, files))) == limits
 
 
 @pytest.mark.parametrize(
@@ -78,15 +87,10 @@ MEMORY = [
 
 
 @pytest.mark.parametrize(("own", "files", "left"), MEMORY)
-def test_available_memory(own, files, left, tmp_path):
-    (tmp_path / "own").write_text(own)
-    (tmp_path / "meminfo").write_text("MemTotal:  9 kB\nMemAvailable:     2 kB\n")
-    for name, text in files.items():
-        (tmp_path / "root" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "root" / name).write_text(text)
-    places = [tmp_path / name for name in ("root", "own", "meminfo")]
-    assert module.available_memory(*places) == left
-    assert module.available_memory(*places[:2], tmp_path / "none") == (left if files else math.inf)
+def test_available_memory(own, files, left, linux):
+    assert module.available_memory(linux(own, files)) == (left if files else math.inf)
+    free = {"proc/meminfo": "MemTotal:  9 kB\nMemAvailable:     2 kB\n"}
+    assert module.available_memory(linux(own, files, **free)) == left
 
 
 def test_load_average_is_part_of_the_answer(monkeypatch, clock):

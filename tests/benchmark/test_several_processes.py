@@ -160,7 +160,8 @@ def test_what_does_not_fit_into_memory_is_left_out(monkeypatch, all_of_it, at_on
 
     def left():
         numbers.append(len(started))
-        taken = [processes.process_memory(one.pid) for one in started if one.poll() is None]
+        alive = [f"/proc/{one.pid}/status" for one in started if one.poll() is None]
+        taken = [processes.bytes_in(file, "RssAnon") for file in alive]
         return all_of_it * 2**20 - sum(taken)
 
     monkeypatch.setattr(processes, "available_memory", left)
