@@ -151,7 +151,8 @@ def plot_published(ratios: Iterable[tuple[str, float, str]]) -> Axes:
     _scale_around_one(ax, "y", speedups)
     for year, speedup, label in zip(years, speedups, labels, strict=True):
         color = BLUE if speedup > 1 else RED if speedup < 1 else GRAY
-        ax.plot(year, speedup, "o", color=color, markersize=7, alpha=0.7)
+        edge = BLACK if label else color  # or the label could be taken for a neighbor's
+        ax.plot(year, speedup, "o", color=color, markersize=7, alpha=0.7, markeredgecolor=edge)
         points, va = (7, "bottom") if speedup > 1 else (-7, "top")  # away from the line
         annotate(ax, label, (year, speedup), (0, points), ha="center", va=va)
     ax.set_xlim(min(years) - 0.3, max(years) + 0.3)

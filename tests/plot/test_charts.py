@@ -83,6 +83,8 @@ def test_published_speedups_are_dots_over_their_dates():
     places = [(2019.5, 2), (2021.04, 0.5), (2022, 1)]
     assert found == [pytest.approx(place, abs=0.01) for place in places]
     assert (colors(ax.lines[1:]), texts(ax)) == ([BLUE, RED, GRAY], ["a", "c"])
+    named = [same_color(dot.get_markeredgecolor(), BLACK) for dot in ax.lines[1:]]
+    assert named == [True, False, True]
 
 
 SPEEDUPS = {
