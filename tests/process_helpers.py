@@ -4,31 +4,23 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 from d2lhybrid import workers
 
 
-@contextmanager
-def default_sigint():
-    """Within the block, processes start whom Ctrl-C ends as usual.
+def started_with_ctrl_c(command, **options):
+    """A process that Ctrl-C ends as usual, and whose output can be read as text.
 
     A shell has its background jobs ignore it, and what a process ignores, its children ignore. A
     `preexec_fn` would do for them, but would copy this process with all locks of its threads.
     """
+    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        yield
+        return subprocess.Popen(command, **pipes | options)
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def started_with_ctrl_c(command, **options):
-    """A process that Ctrl-C ends as usual, and whose output can be read as text."""
-    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with default_sigint():
-        return subprocess.Popen(command, **pipes | options)
 
 
 def soon(condition, seconds=5):

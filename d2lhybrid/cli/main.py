@@ -24,7 +24,8 @@ def main(arguments=None):
 
 def run():
     """Run `main` for a terminal: Ctrl-C ends it with exit status 130, and without a traceback."""
-    sys.stdout.reconfigure(errors="replace")  # not every terminal has a sign for micro
+    if sys.stdout:  # None where it was closed
+        sys.stdout.reconfigure(errors="replace")  # not every terminal has a sign for micro
     try:
         main()
     except KeyboardInterrupt:

@@ -293,6 +293,12 @@ def test_own_modules_and_a_terminal_without_every_sign_do_not_disturb(mine):
     assert process.returncode == 0
 
 
+def test_closed_output_stops_nothing(monkeypatch):
+    monkeypatch.setattr("d2lhybrid.cli.main.main", lambda: None)
+    monkeypatch.setattr(sys, "stdout", None)  # as Python has it then
+    main.run()
+
+
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal as POSIX has it")
 def test_ctrl_c_ends_it_with_an_answer_and_leaves_nothing(mine):
     mine(f"import os\nopen('started', 'a').write(f'{{os.getpid()}}\\n')\n{TWO}")

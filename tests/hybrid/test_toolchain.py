@@ -87,20 +87,6 @@ def test_a_full_disk_is_not_taken_for_a_missing_compiler(unseen, monkeypatch, tm
             hybridize(unseen, x)
 
 
-FORKS = """
-import os
-os.register_at_fork(before=lambda: os._exit(9))
-from d2lhybrid import load_library
-load_library("int one(void) { return 1; }")
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Python has no vfork")
-def test_compilers_start_without_a_copy_of_this_process():
-    """A copy has the locks of other threads, such as JAX's, and none of these threads."""
-    assert subprocess.run([sys.executable, "-c", FORKS]).returncode == 0
-
-
 def test_the_command_may_be_a_path_with_blanks_or_have_arguments(monkeypatch, tmp_path, x):
     (tmp_path / "Program Files").mkdir()
     path = script(tmp_path / "Program Files" / "cc", 'exec cc "$@"')
