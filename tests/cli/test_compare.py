@@ -21,7 +21,7 @@ from d2lhybrid.cli.compare import (
     builders,
     single_calls,
 )
-from d2lhybrid.cli.main import main
+from d2lhybrid.cli.main import main, run
 from d2lhybrid.frameworks import WAITING
 
 ROOT = Path(__file__).parents[2]
@@ -296,7 +296,7 @@ def test_own_modules_and_a_terminal_without_every_sign_do_not_disturb(mine):
 def test_closed_output_stops_nothing(monkeypatch):
     monkeypatch.setattr("d2lhybrid.cli.main.main", lambda: None)
     monkeypatch.setattr(sys, "stdout", None)  # as Python has it then
-    main.run()
+    run()
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal as POSIX has it")
