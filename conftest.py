@@ -18,7 +18,7 @@ import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from d2lhybrid import available_cores
-from tools import manifest, translate
+from tools import manifest
 from tools.checking import last_line
 
 ENVIRONMENT = {}  # of the notebooks' kernels
@@ -124,8 +124,6 @@ def pytest_unconfigure(config):
             why = report.longrepr[2].removeprefix("Skipped: ")
         if is_notebook and why:
             left_out.add(f"{name} ({why})")
-    if stale := translate.stale():
-        print(stale)
     names = [report.nodeid for report in failed]
     print(last_line(status, names, config.invocation_params.args, left_out))
 

@@ -1,10 +1,10 @@
 """Judge the answers to one notebook's exercises: `sandbox` starts this file, in the sandbox.
 
-For each answer it reads two lines of JSON, what to do and the student's cells, and writes one with
-what came of it. The course's cells run once, and each answer in a fork of this process. Only the
-fork reads the student's cells, and the next answer is sent when the last one's processes have
-ended, so no answer finds another one. An answer that breaks this process costs its own verdict:
-another process is started then.
+For each answer it receives two messages of JSON, what to do and the student's cells, and sends one
+with what came of it. The course's cells run once, and each answer in a fork of this process. Only
+the fork reads the student's cells, and the next answer is sent when the last one's processes have
+ended, so no answer finds another one. After an answer that has broken this process, or has left
+something in the sandbox, another one is started.
 
 A fork copies no threads, child processes or files. Where the course's cells leave any behind, this
 process ends; in another one, each fork then runs those of the course's cells that it needs.
@@ -12,13 +12,14 @@ process ends; in another one, each fork then runs those of the course's cells th
 
 import ast
 import contextlib
+import ctypes
 import dis
 import functools
 import importlib
 import io
 import json
 import linecache
-import multiprocessing
+import multiprocessing.connection
 import os
 import re
 import signal
@@ -32,7 +33,8 @@ import zlib
 from pathlib import Path
 
 LONG = 300  # seconds for the course's own solutions, and for all cells above an exercise
-PROCESSES, LARGEST_FILE = 64, 2**26  # bytes
+THREADS = 64 + 8 * os.cpu_count()  # of an answer: libraries start some for each core
+LARGEST_FILE = 2**26  # bytes
 PRINTED = 2000  # characters that are kept of what an answer prints
 VERDICTS = ("right", "not right", "not yet", "error", "time", "not judged")
 # A sandbox shows no other processes, so that this is its first; it may end all others there.
@@ -40,10 +42,11 @@ ALONE = os.getpid() == 1
 
 
 def serve(memory, *preloaded):
-    """Judge what is asked for on stdin, until that is closed. `memory` in bytes."""
-    requests, results = os.fdopen(os.dup(0), "rb", buffering=0), os.fdopen(os.dup(1), "w")
-    for stream in (0, 1):
-        os.dup2(os.open(os.devnull, os.O_RDWR), stream)
+    """Judge what is asked for on stdin, a socket, until that is closed. `memory` in bytes."""
+    host = multiprocessing.connection.Connection(os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    if sys.platform == "linux":  # no answer can open this process's files or memory
+        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
     place, main, done = tempfile.gettempdir(), types.ModuleType("__main__"), 0
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = place
     live_in(place)
@@ -53,8 +56,8 @@ def serve(memory, *preloaded):
     live_in(tempfile.mkdtemp(dir=place))
     signal.signal(signal.SIGALRM, lambda *_: os._exit(1))  # the first process has no default
     sys.modules["__main__"], main.display = main, print
-    while line := requests.readline():
-        request = json.loads(line)
+    while True:
+        request = json.loads(host.recv_bytes())
         before = request["before"]
         needed(before, set())  # what it finds out of them is remembered in all forks
         if request["once"]:
@@ -67,8 +70,18 @@ def serve(memory, *preloaded):
             children = (threads[0] / "children").read_text()
             if errors or len(threads) > 1 or children or os.listdir():
                 return
-        result = in_fork(request, (requests, results), vars(main), place, memory)
-        print(json.dumps(result), file=results, flush=True)
+        clean = traces()
+        result = in_fork(request, host, vars(main), place, memory)
+        result["last"] = host.poll() or traces() != clean
+        host.send_bytes(json.dumps(result).encode())
+
+
+def traces():
+    """What an answer in a sandbox could leave for those that follow: files, and our own limits."""
+    if ALONE:
+        files = [one for place in ("/tmp", "/dev/shm") for one in Path(place).rglob("*")]
+        limits = Path("/proc/self/limits").read_text()
+        return limits, {one: one.lstat().st_ctime_ns for one in files}
 
 
 def live_in(home):
@@ -80,21 +93,21 @@ def live_in(home):
 # One answer -----------------------------------------------------------------------------------
 
 
-def in_fork(request, streams, space, place, memory):
+def in_fork(request, host, space, place, memory):
     """The result of one answer, which has a process, a home and limits of its own.
 
     A dict: the `verdict`, what was `said` beside it, what was `printed`, and the `seconds` it took.
     """
-    started, most = time.monotonic(), count_processes() + PROCESSES
+    started, most = time.monotonic(), count_threads() + THREADS
     late = started + request["limit"]
     home = tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True)
     file = functools.partial(tempfile.TemporaryFile, dir=place)
     with home, file() as printed, file() as sent:
-        args = request, streams, space, home.name, memory, printed.fileno(), sent.fileno()
+        args = request, host, space, home.name, memory, printed.fileno(), sent.fileno()
         process = multiprocessing.get_context("fork").Process(target=fork, args=args)
         process.start()
         try:
-            while process.is_alive() and time.monotonic() < late and count_processes() <= most:
+            while process.is_alive() and time.monotonic() < late and count_threads() <= most:
                 process.join(0.1)
         finally:
             end(process)
@@ -105,7 +118,7 @@ def in_fork(request, streams, space, place, memory):
     elif seconds > request["limit"]:
         verdict, said = "time", f"not done after {request['limit']:.0f} seconds"
     else:
-        verdict, said = "error", f"the program ended itself, or started over {PROCESSES} processes"
+        verdict, said = "error", f"the program ended itself, or started over {THREADS} threads"
     text = text.decode(errors="replace")
     text = text if len(text) <= PRINTED else f"{text[:1000]}\n[...]\n{text[-1000:]}"
     # What a student's process writes may be anything: an error here ends this process.
@@ -113,16 +126,15 @@ def in_fork(request, streams, space, place, memory):
     return {"verdict": verdict, "said": said, "printed": text, "seconds": seconds}
 
 
-def fork(request, streams, space, home, memory, printed, sent):
+def fork(request, host, space, home, memory, printed, sent):
     """What the process of an answer does: limit itself, judge the answer, and write the verdict."""
     import resource  # here, since Windows has none
 
     os.setsid()
     live_in(home)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = home
-    cells, elsewhere = json.loads(streams[0].readline())
-    for stream in streams:
-        stream.close()
+    cells, elsewhere = json.loads(host.recv_bytes())
+    host.close()
     for stream in (1, 2):
         os.dup2(printed, stream)
     for kind, most in {"CORE": 0, "DATA": memory, "FSIZE": LARGEST_FILE}.items():
@@ -133,9 +145,9 @@ def fork(request, streams, space, home, memory, printed, sent):
     os._exit(0)  # without waiting for threads that it has started
 
 
-def count_processes():
-    """How many processes can be seen; 0 where there is no /proc."""
-    return len([*Path("/proc").glob("[0-9]*")])
+def count_threads():
+    """How many threads can be seen, of all processes; 0 where there is no /proc."""
+    return len([*Path("/proc").glob("[0-9]*/task/*")])
 
 
 def end(process):

@@ -1,7 +1,7 @@
 """Start `judge` in a sandbox that others maintain, and ask it about one answer after the other."""
 
-import contextlib
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -59,27 +59,31 @@ class Judge:
         env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         env |= {"TMPDIR": self.place.name, "PYTHONPATH": str(ROOT)}
         env |= dict(one.split("=") for one in ENVIRONMENT.split())
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(self.command, env=env, text=True, **pipes)
+        self.host, end = multiprocessing.Pipe()
+        streams = {"stdin": end, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with end:
+            self.process = subprocess.Popen(self.command, env=env, **streams)
 
     def ask(self, request, cells=(), others=()):
         """What comes of an answer, as `judge.in_fork` returns it."""
         if not self.process:
             self.start()
         try:
-            for line in (request, [cells, others]):
-                print(json.dumps(line), file=self.process.stdin, flush=True)
-            return json.loads(self.process.stdout.readline())
-        except (OSError, ValueError):
+            for message in (request, [cells, others]):
+                self.host.send_bytes(json.dumps(message).encode())
+            result = json.loads(self.host.recv_bytes())
+        except (OSError, EOFError):
+            result = {"verdict": "error", "said": "the judging process was killed", "last": True}
+        if result["last"]:
             self.close()
-            return {"verdict": "error", "said": "the process that judges was killed"}
+        return result
 
     def close(self):
         """End the process, and with a sandbox all that it has started."""
         if self.process:
             self.process.kill()
-            with contextlib.suppress(OSError), self.process:
-                pass  # waits, and closes the pipes
+            self.process.wait()
+            self.host.close()
             self.process = None
             self.place.cleanup()
 
@@ -104,8 +108,8 @@ def judge_all(judge, lesson, works, limit):
                 said = f"the course's own solution does not pass here: {own['said']}"
                 result = {"verdict": "not judged", "said": said}
             else:
-                most = limit + 4 * own["seconds"]
-                request = {**exercise.to_solve(), "once": once, "limit": most}
+                most = {"once": once, "limit": limit + 4 * own["seconds"]}
+                request = exercise.to_solve() | most
                 result = judge.ask(request, work.cells.get(number, []), work.others)
             yield (student, lesson.name, number), result
     judge.close()

@@ -23,7 +23,7 @@ from tools.translate import in_language, languages
 # A student's name and number, in the names that Moodle and Canvas make.
 MOODLE = re.compile(r"(.+?)_(\d+)_assignsubmission_")
 CANVAS = re.compile(r"([^_]+?)(?:_LATE)?_(\d+)_\d+_")
-LARGEST = 2**26  # bytes of a file in a zip
+LARGEST = 2**26  # bytes of a student's file, with all that is packed in it
 
 
 # The course's side ----------------------------------------------------------------------------
@@ -128,8 +128,12 @@ def files_in(folder):
             yield parts, path.stat().st_mtime, path.read_bytes()
 
 
-def unpacked(parts, when, content):
-    """A file; of a zip, the files in it. What cannot be unpacked has no bytes."""
+def unpacked(parts, when, content, left=None):
+    """A file; of a zip, the files in it. What cannot be unpacked has no bytes.
+
+    `left`, a list, has the bytes that may still be unpacked; without it this is the zip of a class,
+    in which each file may have `LARGEST`.
+    """
     if any(one.startswith((".", "__MACOSX")) for one in parts):
         return
     if not parts[-1].lower().endswith(".zip"):
@@ -144,8 +148,10 @@ def unpacked(parts, when, content):
                 inner = (*parts[:-1], parts[-1][:-4], *filter(None, re.split(r"[/\\]", name)))
                 date = mktime((*info.date_time, 0, 0, -1))  # puts up with a month 0
                 if not info.is_dir():
-                    data = archive.read(info) if info.file_size <= LARGEST else b""
-                    yield from unpacked(inner, date, data)
+                    ours = left or [LARGEST]
+                    ours[0] -= info.file_size
+                    data = archive.read(info) if ours[0] >= 0 else b""
+                    yield from unpacked(inner, date, data, ours)
     except Exception:  # each method of compression has errors of its own
         yield parts, when, b""
 
@@ -156,7 +162,8 @@ def printable(text):
 
 def works_in(files):
     """The works that were handed in, from the parts of a path, the time and the bytes of each."""
-    found = [one for file in files for one in unpacked(*file)]
+    files = [*files]
+    found = [one for file in files for one in unpacked(*file, [LARGEST] * (len(files) > 1))]
     levels = zip(*(parts[:-1] for parts, _, _ in found), strict=False)  # to the least deep
     common = len([*takewhile(lambda names: len({*names}) == 1, levels)])
     return [

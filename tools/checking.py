@@ -4,18 +4,15 @@ from . import environment, manifest
 from .files import ROOT
 
 
-def check(part=None, pytest=()):
+def check(pytest=()):
     """Run every test and every notebook cell, or those that are named; more words go to pytest.
 
     For example `check notebooks/02_symbolic_programs.ipynb`, or `check -x tests`.
     """
-    entries = manifest.course()["parts"][int(part)]["notebooks"] if part else []
-    pytest = [*(f"notebooks/{entry['name']}.ipynb" for entry in entries), *pytest]
     environment.set_up()
     environment.add_frameworks(manifest.to_install(manifest.entries_in(pytest)))
     if not pytest:
-        print("This runs every test and every cell of every notebook. It takes 10 to 20 minutes on")
-        print("two cores, less on more. The last line says whether it is ready.", flush=True)
+        print("On two cores it takes 10 to 20 minutes. The last line is ready, or not.", flush=True)
     return environment.run([environment.VENV_PYTHON, "-m", "pytest", *pytest], cwd=ROOT)
 
 

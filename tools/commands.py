@@ -6,7 +6,6 @@ import inspect
 import grading
 
 from . import authoring, checking, environment, handouts, reading, site, translate
-from .manifest import course
 
 
 def run_command(words, about):
@@ -25,9 +24,7 @@ def run_command(words, about):
         add("--language", choices=["en", *translate.languages()], default="en")
 
     in_languages(command("read", reading.read))
-    parts = [*map(str, range(len(course()["parts"])))]
-    add = command("check", checking.check)
-    add("--part", choices=parts, help="only the notebooks of the part with this number")
+    command("check", checking.check)
     command("frameworks", environment.frameworks)("names", nargs="*")
     add = command("slides", handouts.slides)
     add("notebooks", nargs="*")

@@ -3,7 +3,6 @@
 import functools
 import os
 import re
-import sys
 import tomllib
 from pathlib import Path
 
@@ -27,11 +26,8 @@ def notebooks():
 
 
 def named_or_all(paths):
-    """The notebooks named, or all of the course."""
-    for path in map(Path, paths):
-        if not path.is_file():
-            sys.exit(f"There is no notebook {path}.")
-    return [Path(path).resolve() for path in paths] or notebooks()
+    """The notebooks named, or all of the course. FileNotFoundError where one is not there."""
+    return [Path(path).resolve(strict=True) for path in paths] or notebooks()
 
 
 def entries_in(paths):

@@ -15,9 +15,8 @@ def read(language="en"):
     # Those without a wheel for this system have been asked for once, and are not missed again.
     missing = [n for n in manifest.needed("frameworks") if not environment.record(n).exists()]
     if missing:
-        print(f"Some notebooks need {', '.join(missing)}. To install that, up to 700 MB more:")
-        print(f"    {'py' if os.name == 'nt' else 'python3'} course.py frameworks")
-        print("You can do so now, in another window.", flush=True)
+        print(f"Some notebooks need {', '.join(missing)}, up to 700 MB. In another window, type")
+        print(f"    {'py' if os.name == 'nt' else 'python3'} course.py frameworks", flush=True)
     folder = folder_of(WORK, language)
     for path in manifest.notebooks():
         copy_to_work(path, folder, language)

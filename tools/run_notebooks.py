@@ -35,8 +35,7 @@ def run_notebooks(paths, busy=False):
             run_notebook(notebook)
             noise = noise_floor(notebook)
             if noise > QUIET and not busy:
-                print(f"not stored: its largest noise floor is {noise:.1f} %, so this machine was")
-                print("busy. Refresh it when it is quiet, or with --busy")
+                print(f"not stored: the machine is busy, with a noise floor of {noise:.1f} %")
                 status = 1
                 continue
         store(notebook, path)

@@ -122,14 +122,6 @@ def lacking(name, language):
     return missing, [i for i in now if i in known and known[i][0] != digest(now[i])]
 
 
-def stale():
-    """A line on the texts that no longer belong to the English ones; "" if there are none."""
-    both = [(name, language) for language in languages() for name in all_names()]
-    counts = {f"{name} in {language}": len(lacking(name, language)[1]) for name, language in both}
-    found = [f"{name} ({count})" for name, count in counts.items() if count]
-    return f"stale translations: {', '.join(found)}" if found else ""
-
-
 def renew(name, language, ids):
     """Let marks say that translations hold for the English text as it is now."""
     now, path = pieces(name), file_of(name, language)

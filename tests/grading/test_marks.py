@@ -204,6 +204,52 @@ def test_answer_in_a_sandbox_reads_no_other_and_leaves_nothing(tmp_path):
     assert not Path("/tmp/left").exists()
 
 
+LIMIT = """import ctypes
+file_size, process = 1, 1
+limit = (ctypes.c_ulong * 2)(0, 0)
+assert ctypes.CDLL(None).prlimit(process, file_size, limit, None) == 0
+x = 1"""
+LATER = {
+    # The judge's files are those with which it is asked, and with which it answers.
+    "import os\nos.readlink('/proc/1/fd/0')\nx = 1": "error",
+    "open('/proc/1/mem', 'rb')\nx = 1": "error",
+    "open('/dev/shm/left', 'w').close()\nx = 1": "right",
+    "import os\nx = 1 + os.path.exists('/dev/shm/left')": "right",
+    "open('/tmp/left', 'w').close()\nx = 1": "right",
+    "import os\nx = 1 + os.path.exists('/tmp/left')": "right",
+    LIMIT: "right",
+    "import os, signal\nos.kill(1, signal.SIGALRM)\nx = 1": "error",
+    f"x = 1  # {'long ' * 10**6}": "right",
+    "import threading, time\nfrom threading import Thread\nthreading.stack_size(2**15)\n"
+    "for i in range(2000):\n"
+    "    Thread(target=time.sleep, args=[9], daemon=True).start()\nx = 1": "error",
+    "x = 1": "right",
+}
+
+
+def test_answer_in_a_sandbox_changes_nothing_for_later_ones():
+    results = judged(bubblewrap(), [], *LATER)
+    assert [one["verdict"] for one in results] == [*LATER.values()]
+    assert all("PermissionError" in one["said"] for one in results[:2])
+
+
+def test_zip_that_unpacks_to_too_much_costs_its_student_alone():
+    def packed(files):
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in files.items():
+                archive.writestr(name, content)
+        return file.getvalue()
+
+    inner = packed(dict.fromkeys("abc", bytes(submissions.LARGEST // 2)))
+    files = packed({"Ann.zip": packed({"1.zip": inner, "2.zip": inner}), "Bo/x": b"1"})
+    found = {
+        "/".join(parts): len(data) for parts, _, data in submissions.unpacked(("z.zip",), 0, files)
+    }
+    assert found.pop("z/Bo/x") == 1
+    assert [size for size in found.values() if size] == [submissions.LARGEST // 2]
+
+
 LEFT = [
     "import threading\nevent = threading.Event()\nthreading.Thread(target=event.wait).start()",
     "import subprocess\nprocess = subprocess.Popen(['sleep', '9'])",

@@ -179,7 +179,6 @@ def test_course_toml_names_the_frameworks_and_what_colab_lacks():
     ("arguments", "needed", "run"),
     [
         ("check -x", ["jax", "tensorflow", "mxnet", "paddle"], ["-x"]),
-        ("check --part 1 -x", [], FIRST),
         ("check notebooks/13_jax.ipynb", ["jax"], ["notebooks/13_jax.ipynb"]),
         ("check notebooks/17_side_by_side.ipynb", ["mxnet", *NAMES[:3]], []),
         ("check tests", [], ["tests"]),
