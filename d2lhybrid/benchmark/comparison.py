@@ -54,6 +54,7 @@ from .timing import CandidateError, InnerLoops, Rounds, device_clock, no_garbage
 
 SINGLE = 0.1  # seconds in which calls are timed one by one
 MIN_EFFECT = 0.01  # a difference below this share is never called one
+NOTHING = 0.5e-6  # seconds: in less, Python does hardly more than to call a function
 MIN_ROUNDS = 10  # of a single trial, for calls so slow that the time limit allows fewer
 
 
@@ -281,6 +282,8 @@ class Trial:
             notes.append(f"only {recorded} kept what gradients need: see torch.no_grad()")
         if not any(has_values(result) for kept in results.values() for result in kept):
             notes.append("all results are None, so only times were compared")
+            quick = [n for n, one in self.timings().items() if one.median_time < NOTHING]
+            notes += [f"{label}: so short a call does next to nothing" for label in quick]
         return notes
 
     def _keep(self, labels):

@@ -29,7 +29,7 @@ from .. import workers
 from ..frameworks import THREADS, compilations
 from ..workers import GRACE, Worker, decode, encode, format_exception_only, wait_any
 from . import notes
-from .agreement import any_needs_gradients
+from .agreement import any_needs_gradients, reduce_with_format
 from .metadata import describe_machine, peak_memory
 from .timing import CandidateError, Runner, device_clock
 
@@ -46,7 +46,8 @@ TIMEOUT = 300.0  # seconds to wait for any one reply of a process
 LAST_LINES, LONG_LINE = 5, 200  # of what it printed, that an error shows; characters of each line
 # Methods of the `Runner` there that are called from here, and what the program is doing then.
 PRINTED = 2**20  # bytes that are looked at of what a program prints
-ASKED = {"fitting_calls": "while it was called", "measure": "while it was timed"}
+ASKED = dict.fromkeys(["fitting_calls", "draws_random_numbers"], "while it was called")
+ASKED["measure"] = "while it was timed"
 MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__"` is not run
 
 
@@ -149,7 +150,7 @@ class ProgramRunner:
 
     @cached_property
     def results(self) -> list[Any]:
-        """What the first and the third call returned, arrays as NumPy's; sent when first asked for.
+        """What the first calls returned, arrays as NumPy's; sent when first asked for.
 
         CandidateError if a result cannot be sent.
         """
@@ -308,7 +309,7 @@ class ProgramServer(workers.RequestServer):
         return encoded(getattr(function, "function", function)())
 
     def results(self):
-        """Return what the first and the third call returned, each as `encoded` returns it."""
+        """Return what the first calls returned, each as `encoded` returns it."""
         return self.runner.results
 
     def time_single_calls(self, seconds):
@@ -331,7 +332,7 @@ class ProgramServer(workers.RequestServer):
 def encoded(result):
     """Return the result as bytes, see `encode`; or, if it can't be sent, why, as a str."""
     try:
-        return encode(result)
+        return encode(result, reduce_with_format)
     except Exception as error:  # of the program's own types, too
         return str(error)
 

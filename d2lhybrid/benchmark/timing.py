@@ -127,8 +127,8 @@ class Runner:
     `function(*args)` is what is timed; it may be an `InnerLoops`. Or `build()` returns it, and
     building is timed, too. `warm_up` must come first; then `build`, `build_state`, `warmup` and
     `inner_calls` are those of its `Measurement`, `fastest` the seconds of the fastest call so far,
-    `results` what the first and the third call returned, or what `keep` makes of it: a later call
-    may change it. The third, as TorchScript compiles in it.
+    `results` what the first MIN_WARMUP calls returned, or what `keep` makes of it: a later call may
+    change it.
 
     `processes.ProgramRunner` has the same interface, for a candidate in a process of its own.
     """
@@ -167,7 +167,7 @@ class Runner:
     def _warmed_up(self, first_calls):
         """Call until the calls are alike: TorchScript watches two, and compiles in the third.
 
-        Returns the seconds of each of these calls, and the two results that are kept.
+        Returns the seconds of each of these calls, and the results that are kept.
         """
         times, kept, elapsed = [], [], 0.0
         limits = [(MIN_WARMUP, inf), (MAX_WARMUP, LONG_WARMUP), (first_calls, LONG_FIRST_CALLS)]
@@ -175,9 +175,9 @@ class Runner:
             time, result = self._one_call()
             times.append(time)
             elapsed += time
-            if len(times) in (1, MIN_WARMUP):
+            if len(times) <= MIN_WARMUP:
                 kept.append(self._keep(result))
-            del result  # two are kept, and no more
+            del result
         return tuple(times), kept
 
     def _one_call(self):
@@ -194,6 +194,12 @@ class Runner:
     def result_for(self, args: tuple) -> Any:
         """Call the candidate once with other arguments; returns what it returns."""
         return self.function(*args)
+
+    def draws_random_numbers(self) -> bool:
+        """Call once more, and return whether that has changed a framework's random numbers."""
+        before = frameworks.random_states()
+        self._one_call()
+        return frameworks.random_states() != before
 
     def try_once(self) -> float:
         """Make one more call, to learn how fast a call can be; returns `fastest`, in seconds."""

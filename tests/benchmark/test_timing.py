@@ -187,7 +187,9 @@ def test_process_is_cold_at_the_first_build_of_a_kind(clock, monkeypatch):
 
 def test_cache_is_cold_if_the_compiler_missed_it(clock, monkeypatch):
     stats, inductor = {"unique_graphs": 2}, {"fxgraph_cache_hit": 3, "fxgraph_cache_miss": 5}
-    dynamo = SimpleNamespace(counters={"stats": stats, "inductor": inductor})
+    dynamo = SimpleNamespace(
+        counters={"frames": {"total": 1}, "stats": stats, "inductor": inductor}
+    )
     monkeypatch.setitem(sys.modules, torch.__name__, torch)  # only what is loaded is asked
     monkeypatch.setitem(sys.modules, "torch._dynamo.utils", dynamo)
     monkeypatch.setattr(metadata, "_built", set())
