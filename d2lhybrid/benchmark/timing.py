@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 from math import ceil, inf
 from random import Random
 from statistics import fmean, median
@@ -36,7 +36,9 @@ VERY_LONG = 0.1  # seconds: of such calls none is made that can be done without
 MAX_CALLS = 2**16  # in one block: if the clock shows no time after so many, it never will
 MANY = 1000  # calls timed one by one: enough for the slowest one in a hundred
 MIN_WARMUP, MAX_WARMUP, LONG_WARMUP = 3, 20, 0.05  # calls, calls, seconds
+HOPELESS = 10  # times slower than the baseline
 LONG_FIRST_CALLS = 1.0  # seconds: the limit where more first calls are asked for
+LONG_COMPILING = 20.0  # seconds: the limit where calls still compile
 
 
 @dataclass(frozen=True)
@@ -167,12 +169,16 @@ class Runner:
     def _warmed_up(self, first_calls):
         """Call until the calls are alike: TorchScript watches two, and compiles in the third.
 
-        Returns the seconds of each of these calls, and the two results that are kept.
+        Where inputs of several shapes take turns, torch.compile compiles for each: it is over when
+        MIN_WARMUP calls have compiled nothing. Returns the seconds of each of these calls, and the
+        two results that are kept.
         """
-        times, kept, elapsed = [], [], 0.0
+        times, kept, elapsed, compiled = [], [], 0.0, frameworks.compilations()
         limits = [(MIN_WARMUP, inf), (MAX_WARMUP, LONG_WARMUP), (first_calls, LONG_FIRST_CALLS)]
         while any(len(times) < calls and elapsed < seconds for calls, seconds in limits):
             time, result = self._one_call()
+            if compiled != (compiled := frameworks.compilations()):
+                limits.append((min(len(times) + 1 + MIN_WARMUP, MAX_WARMUP), LONG_COMPILING))
             times.append(time)
             elapsed += time
             if len(times) in (1, MIN_WARMUP):
@@ -264,6 +270,18 @@ class Rounds:
         self._shuffle(self._order)
         for runner, times in self._order:
             times.append(runner.measure(*self.plans[runner]))
+
+    def drop(self, baseline: Runner) -> bool:
+        """Leave what is HOPELESS times slower than the baseline out of later rounds.
+
+        Returns whether there is any, beside others that are left.
+        """
+        fast = HOPELESS * median(chain(*self._blocks[baseline]))
+        order = [(r, times) for r, times in self._order if min(chain(*self._blocks[r])) < fast]
+        if not 2 < len(order) < len(self._order):
+            return False
+        self._order = order
+        return True
 
     def __len__(self):
         return min(len(times) for _, times in self._order)
