@@ -22,7 +22,7 @@ from itertools import chain, repeat
 from math import ceil, inf
 from random import Random
 from statistics import fmean, median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 from .. import frameworks
@@ -138,6 +138,7 @@ class Runner:
     single, memory = (), None  # a program's process is asked for them
     machine = None  # of a program's process: what `describe_machine` says there
     worker = loading = None  # a program's process, and the request that loads it
+    only_computes = False  # of a program's process: whether it says so
     waking = 0.0  # seconds until calls are as fast as before a pause: there is no pause here
 
     def __init__(self, label, function, args, clock, build=None, keep=lambda result: result):
@@ -200,6 +201,10 @@ class Runner:
     def result_for(self, args: tuple) -> Any:
         """Call the candidate once with other arguments; returns what it returns."""
         return self.function(*args)
+
+    def use_processor_time(self) -> None:
+        """Take times from the processor's clock, which stands still while others have the core."""
+        self.clock = process_time
 
     def try_once(self) -> float:
         """Make one more call, to learn how fast a call can be; returns `fastest`, in seconds."""

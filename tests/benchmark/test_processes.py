@@ -288,6 +288,36 @@ def test_request_after_the_end_is_an_error(start):
         runner.try_once()
 
 
+WAITS = """
+import time
+def waits():
+    return lambda: time.sleep(1e-3)
+"""
+THREADS = """
+from hashlib import sha256
+from threading import Thread
+def in_threads():
+    def call():
+        threads = [Thread(target=sha256, args=(bytes(10**6),)) for _ in range(2)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+    return call
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the system must count how often a thread waits")
+@pytest.mark.parametrize(
+    ("source", "threads", "expected"),
+    [(ADDS, 1, True), (ADDS, 2, False), (WAITS, 1, False), (THREADS, 1, False)],
+)
+def test_only_what_computes_on_one_thread_is_timed_by_the_processor(
+    start, source, threads, expected
+):
+    runner = start(source, *[1] * (source == ADDS), threads=threads)
+    run(runner)
+    assert runner.only_computes == expected
+
+
 def test_error_of_a_candidate_within_a_program_keeps_its_words():
     server = ProgramServer()
     server.filename = "<a program>"

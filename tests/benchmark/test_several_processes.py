@@ -146,6 +146,28 @@ def test_program_that_cannot_be_loaded_is_left_out(notes):
     assert all_have_ended(noted())
 
 
+SPINS = """
+import time
+def spins(seconds={}, clock=time.{}):
+    def call():
+        end = clock() + seconds
+        while clock() < end:
+            pass
+    return call
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the system must count how often a thread waits")
+def test_the_processors_clock_counts_for_all_or_none():
+    busy, waits = isolated(SPINS.format(2e-3, "process_time")), "import time\ndef f():\n    return "
+    waiting = isolated(waits + "lambda: time.sleep(2e-3)\n")
+    for other, wall in ((busy, False), (waiting, True)):
+        result = compare({"a": busy, "b": other}, processes=6, time_limit=0.6)
+        assert any("processor's clock" in note for note in result.notes) != wall
+        assert result["a"].median == pytest.approx(2e-3, rel=0.1) or wall
+        assert result["b"].median > 1.9e-3
+
+
 def test_failure_while_measuring_is_left_out():
     source = "def one():\n    calls = iter(range(30))\n    return lambda: (next(calls), None)[1]\n"
     good, fails = isolated(ONE.replace("1", "None")), isolated(source)
