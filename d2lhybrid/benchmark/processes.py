@@ -343,7 +343,7 @@ def only_computes(runner, threads):
 
     calls = runner.fitting_calls()
     waits, used, elapsed = getrusage(RUSAGE_SELF).ru_nvcsw, -process_time(), -perf_counter()
-    runner.measure(calls, untimed=1)
+    runner.measure(calls, untimed=0)
     used, elapsed = used + process_time(), elapsed + perf_counter()
     return getrusage(RUSAGE_SELF).ru_nvcsw == waits and used < 1.1 * elapsed  # or several threads
 

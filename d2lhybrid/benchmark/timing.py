@@ -283,10 +283,9 @@ class Rounds:
         """
         fast = HOPELESS * median(chain(*self._blocks[baseline]))
         order = [(r, times) for r, times in self._order if min(chain(*self._blocks[r])) < fast]
-        if not 2 < len(order) < len(self._order):
-            return False
-        self._order = order
-        return True
+        if are_any := 2 < len(order) < len(self._order):
+            self._order = order
+        return are_any
 
     def __len__(self):
         return min(len(times) for _, times in self._order)

@@ -139,11 +139,9 @@ class Steps:
             one, count = monotonic() - self.shown[0][0], int(second[1]) * self.comparisons
             self.comparisons = 0  # it is said once
             if one * count > LONG:
-                took = f"The first process of each candidate took {one:.0f} s"
-                print(
-                    f"{took}; all {count} take {one * count / 60:.1f} minutes or less.",
-                    file=sys.stderr,
-                )
+                took = f"The first process of each took {one:.0f} s"
+                rest = f"all {count} take {one * count / 60:.1f} minutes or less"
+                print(f"{took}; {rest}.", file=sys.stderr, flush=True)
 
     def interrupted(self) -> str:
         """Return what was going on when nothing was measured yet, for how long, and what before."""
@@ -184,10 +182,7 @@ def _takes(arguments, count):
 
 
 def compare_file(
-    options: Namespace,
-    threads: int | None,
-    on_error: Callable[[CandidateError], None],
-    progress: Callable[[str], None],
+    options: Namespace, threads: int | None, on_error: Callable, progress: Callable
 ) -> Comparison | Sweep:
     """Compare what a file builds, each candidate in processes of its own with so many threads.
 
@@ -275,10 +270,7 @@ def single_calls(comparison: Comparison) -> str:
 def build_costs(answer: Sweep) -> str:
     """Return a table of what building costs at each size."""
     labels = [answer.baseline, *answer.labels]
-    rows = [
-        [f"{size}", *(seconds(comparison[label].build_cost) for label in labels)]
-        for size, comparison in answer.items()
-    ]
+    rows = [[f"{n}", *(seconds(c[k].build_cost) for k in labels)] for n, c in answer.items()]
     return text_table([Column("build cost"), *(Column(label, 9) for label in labels)], rows)
 
 
@@ -349,11 +341,9 @@ def _hint(comparison, result):
     """Return, as a clause, why a result is unclear, or what would make its interval narrower."""
     if not comparison.complete:
         return "let it run to its end"
-    load, cores = (comparison.machine.get("load") or [None])[0], comparison.machine["cores"]
-    if load and load >= BUSY * cores:
-        return (
-            f"the machine is busy (load {load:.1f}, cores {cores}), so try again when it is quiet"
-        )
+    load, cores = (comparison.machine.get("load") or [None])[0] or 0, available_cores()
+    if load >= BUSY * cores:
+        return f"the machine is busy ({load:.1f} threads want {cores} cores), try when it is quiet"
     if len(comparison.processes) == 1:
         return "leave out --quick"
     if result.total is None and result.low > 1 + comparison.min_effect:
