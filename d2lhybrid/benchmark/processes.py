@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from tempfile import TemporaryDirectory
-from time import monotonic, perf_counter
+from time import monotonic, perf_counter, process_time
 from types import ModuleType
 from typing import Any
 
@@ -47,7 +47,7 @@ LAST_LINES, LONG_LINE = 5, 200  # of what it printed, that an error shows; chara
 # Methods of the `Runner` there that are called from here, and what the program is doing then.
 PRINTED = 2**20  # bytes that are looked at of what a program prints
 ASKED = dict.fromkeys(["fitting_calls", "draws_random_numbers"], "while it was called")
-ASKED["measure"] = "while it was timed"
+ASKED |= dict.fromkeys(["measure", "use_processor_time"], "while it was timed")
 MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__"` is not run
 
 
@@ -283,7 +283,7 @@ class ProgramServer(workers.RequestServer):
 
         `first_calls` is for `Runner.warm_up`, `cores` for `keep_to_cores`. Returns a dict for the
         ProgramRunner's attributes: the Runner's `build`, `build_state`, `warmup`, `fastest` and
-        `inner_calls`, and `machine`, `needs_gradients` and `compiled_nothing`.
+        `inner_calls`, and `machine`, `needs_gradients`, `compiled_nothing` and `only_computes`.
         """
         before, needs = compilations(), []
 
@@ -301,6 +301,7 @@ class ProgramServer(workers.RequestServer):
         # Gradients are left out: a program may switch them off inside its calls.
         found = {"machine": describe_machine() | {"gradients": None}, "needs_gradients": needs[-1]}
         found["compiled_nothing"] = tried > 0 and not graphs
+        found["only_computes"] = only_computes(self.runner, found["machine"]["threads"])
         return {name: getattr(self.runner, name) for name in names} | found
 
     def result_for(self, args):
@@ -327,6 +328,24 @@ class ProgramServer(workers.RequestServer):
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == self.filename]
         return format_exception_only(error), lines[-1] if lines else 0
+
+
+def only_computes(runner, threads):
+    """Return whether calls compute on one thread of the CPU all the time, and wait for nothing.
+
+    Then the processor's clock, which stands still while other programs have the core, says how long
+    they take. A thread that waits gives its core away by itself, which the system counts.
+    """
+    torch = sys.modules.get("torch")  # it may wait for a GPU and keep the core
+    if os.name != "posix" or threads not in (None, 1) or (torch and torch.cuda.is_initialized()):
+        return False
+    from resource import RUSAGE_SELF, getrusage
+
+    calls = runner.fitting_calls()
+    waits, used, elapsed = getrusage(RUSAGE_SELF).ru_nvcsw, -process_time(), -perf_counter()
+    runner.measure(calls, untimed=0)
+    used, elapsed = used + process_time(), elapsed + perf_counter()
+    return getrusage(RUSAGE_SELF).ru_nvcsw == waits and used < 1.1 * elapsed  # or several threads
 
 
 def encoded(result):

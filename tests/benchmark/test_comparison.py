@@ -12,8 +12,9 @@ import torch
 from benchmark_helpers import Clock, built, example, fails, restless
 
 from d2lhybrid import CandidateError, Comparison, build, compare
+from d2lhybrid.benchmark.comparison import Trial
 from d2lhybrid.benchmark.metadata import describe_machine
-from d2lhybrid.benchmark.timing import Measurement
+from d2lhybrid.benchmark.timing import Measurement, Runner
 from d2lhybrid.benchmark.verdict import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from d2lhybrid.tables import seconds
 
@@ -307,6 +308,18 @@ def test_interrupt_after_a_failure_keeps_what_was_measured(clock):
     assert list(result) == ["a", "c"]
     assert not result.complete
     assert [error.label for error in left_out] == ["b"]
+
+
+def test_hopeless_candidate_does_not_take_the_time_of_the_others(clock):
+    seconds = {"a": 1e-3, "b": 0.9e-3, "slow": 1.0, "c": 5e-3}
+    runners = {k: Runner(k, clock.work(s), (), clock) for k, s in seconds.items()}
+    trial = Trial(runners, clock, lambda text: None, None)
+    trial.warm_up(0)
+    trial.measure("a", 0.5, at_least=False)
+    rounds = {label: len(timing.block_a) for label, timing in trial.timings().items()}
+    assert rounds == {"a": rounds["b"], "b": rounds["b"], "slow": 1, "c": rounds["b"]}
+    assert rounds["b"] > 10
+    assert trial.duration < 4.5
 
 
 def test_duration_is_that_of_the_rounds_that_are_kept(clock):

@@ -288,6 +288,19 @@ def test_request_after_the_end_is_an_error(start):
         runner.try_once()
 
 
+WAITS = "import time\ndef waits(x):\n    return lambda: time.sleep(1e-3)\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "threads", "expected"),
+    [(ADDS, 1, os.name == "posix"), (ADDS, 2, False), (WAITS, 1, False)],
+)
+def test_processors_clock_is_for_what_computes_on_one_thread(start, source, threads, expected):
+    runner = start(source, 1, threads=threads)
+    run(runner)
+    assert runner.only_computes == expected
+
+
 def test_error_of_a_candidate_within_a_program_keeps_its_words():
     server = ProgramServer()
     server.filename = "<a program>"

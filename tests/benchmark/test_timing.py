@@ -220,6 +220,22 @@ def test_first_calls_are_enough_and_not_too_long(clock):
     assert calls(9.0, 100) == calls(9.0, 0) == 3
 
 
+@pytest.mark.parametrize(("shapes", "warmup"), [(1, 4), (8, 11), (99, 20)])
+def test_warming_up_goes_on_while_calls_still_compile(clock, monkeypatch, shapes, warmup):
+    seen, calls = set(), count()
+    monkeypatch.setattr(frameworks, "compilations", lambda: (len(seen), 0, 0, 0))
+
+    def run():
+        shape = next(calls) % shapes
+        clock.now += 0.1 if shape in seen else 0.5
+        seen.add(shape)
+
+    runner = timing.Runner("a", None, (), clock, lambda: run)
+    runner.warm_up()
+    assert len(runner.warmup) == warmup  # compiled calls are part of the build cost
+    assert sum(runner.warmup) == pytest.approx(0.1 * warmup + 0.4 * min(shapes, warmup))
+
+
 # Calls of Python, counted
 
 
