@@ -64,14 +64,18 @@ def record_nodes(function, inputs):
         result = function(*[Symbol(x, recorder) if isinstance(x, Node) else x for x in inputs])
     if recorder.first_error:  # the program caught it and went on in another way
         raise recorder.first_error
+    container = type(result) if type(result) in (tuple, list) else None
+    nodes = tuple(node for node in inputs if isinstance(node, Node))
+    parts = result if container else [result]
+    kind = torch.Tensor if any(node.shape is not None for node in nodes) else Real
     # not isinstance: that asks a symbol for its __class__, which is refused
-    container = type(result) if issubclass(type(result), (tuple, list, dict)) else None
-    if container not in (None, tuple, list) or (container and not result):
-        raise RecordingError("the program returns a dict, or nothing; return a value or a tuple")
-    outputs = tuple(map(recorder.node_of, result if container else [result]))
+    wrong = [one for one in map(type, parts) if not issubclass(one, (Symbol, torch.Tensor, kind))]
+    if wrong or not parts:
+        what = wrong[0].__name__.replace("NoneType", "None") if wrong else "nothing"
+        recorder.refuse("returns", what + (f" in a {container.__name__}" if container else ""))
+    outputs = tuple(map(recorder.node_of, parts))
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "program"  # a lambda is called <lambda>
-    nodes = tuple(node for node in inputs if isinstance(node, Node))
     return Graph(name, nodes, tuple(recorder.nodes), outputs, container)
 
 
@@ -141,6 +145,7 @@ REFUSED = {
     "them as they are now; compute with the tensor itself",
     "computed": "a tensor was computed from other tensors alone, in {line}; it would be kept as it "
     "is now. Compute it from the inputs, or hold it in a parameter",
+    "returns": "{line} returns {}; return a tensor, or a list or tuple of tensors",
     "another recording": "{line} uses a symbol of another recording",
     "unsupported": "{} in {line} is not supported; supported are {operations}",
 }
@@ -159,6 +164,24 @@ class Recorder(torch.overrides.TorchFunctionMode):
         self.parameters = {}  # id of a tensor -> its node
         self.made = {}  # id -> tensor, for those that were computed during the recording
         self.first_error = None  # of the recording; the program may have caught it
+        self.end = self._returned = None  # where the program returned, once it has ended
+
+    def __enter__(self):
+        self._before = sys.getprofile()
+        sys.setprofile(self._on_event)
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        sys.setprofile(self._before if callable(self._before) else None)  # as in ModuleTracker
+        self.end = self._returned
+        return super().__exit__(*error)
+
+    def _on_event(self, frame, event, argument):
+        """Python's profile hook: keep where a function of the user's returns."""
+        if event == "return" and not frame.f_code.co_filename.startswith(NOT_THE_USERS):
+            self._returned = frame.f_code, frame.f_lineno, frame.f_globals
+        if callable(self._before):
+            self._before(frame, event, argument)
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         """Record a call with a symbol, and make any other call, unless it has to be refused."""
@@ -256,7 +279,8 @@ class Recorder(torch.overrides.TorchFunctionMode):
         The first error is kept, in case the program catches it.
         """
         kind = UnsupportedOperation if reason == "unsupported" else RecordingError
-        names = {"line": users_line(), "operations": ", ".join(OPERATIONS)}
+        line = line_of(*self.end) if self.end else users_line()
+        names = {"line": line, "operations": ", ".join(OPERATIONS)}
         error = kind(REFUSED[reason].format(*what, **names))
         self.first_error = self.first_error or error
         raise error from None
@@ -374,8 +398,13 @@ def users_line():
     frame = sys._getframe(1)
     while frame.f_back and frame.f_code.co_filename.startswith(NOT_THE_USERS):
         frame = frame.f_back
-    code, place = frame.f_code, f"line {frame.f_lineno}"
+    return line_of(frame.f_code, frame.f_lineno, frame.f_globals)
+
+
+def line_of(code, number, names):
+    """Return line `number` of some code, as `users_line` does; `names` are its global ones."""
+    place = f"line {number}"
     if not code.co_name.startswith(("<module", "<cell")):
         place += f" of {code.co_name}"
-    text = linecache.getline(code.co_filename, frame.f_lineno, frame.f_globals).strip()
+    text = linecache.getline(code.co_filename, number, names).strip()
     return f"{place}, `{text}`" if text else place
