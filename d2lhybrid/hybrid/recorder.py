@@ -13,19 +13,13 @@ Explained in notebook 04; torch.fx calls these `Proxy` and `Tracer`, JAX calls t
 """
 
 import inspect
-import linecache
-import os
-import sys
 from collections.abc import Callable
 from numbers import Real
-from pathlib import Path
 
 from . import torch
 from .graph import Graph, Node, plain_number
+from .lines import LastReturn, line_of, users_line
 from .operations import BATCH, LAYERS, OPERATIONS, UnsupportedOperation
-
-# Files whose lines are not the user's program.
-NOT_THE_USERS = tuple(str(Path(file).parent) + os.sep for file in (__file__, torch.__file__))
 
 
 class RecordingError(RuntimeError):
@@ -60,10 +54,11 @@ def record_nodes(function, inputs):
     What is no Node, a number, is passed as it is, and is no input of the graph.
     """
     recorder = Recorder(tensor_names(function))
-    with recorder:
+    with recorder, LastReturn() as last:
         result = function(*[Symbol(x, recorder) if isinstance(x, Node) else x for x in inputs])
     if recorder.first_error:  # the program caught it and went on in another way
         raise recorder.first_error
+    recorder.end = last.place and line_of(*last.place)
     container = type(result) if type(result) in (tuple, list) else None
     nodes = tuple(node for node in inputs if isinstance(node, Node))
     parts = result if container else [result]
@@ -164,24 +159,7 @@ class Recorder(torch.overrides.TorchFunctionMode):
         self.parameters = {}  # id of a tensor -> its node
         self.made = {}  # id -> tensor, for those that were computed during the recording
         self.first_error = None  # of the recording; the program may have caught it
-        self.end = self._returned = None  # where the program returned, once it has ended
-
-    def __enter__(self):
-        self._before = sys.getprofile()
-        sys.setprofile(self._on_event)
-        return super().__enter__()
-
-    def __exit__(self, *error):
-        sys.setprofile(self._before if callable(self._before) else None)  # as in ModuleTracker
-        self.end = self._returned
-        return super().__exit__(*error)
-
-    def _on_event(self, frame, event, argument):
-        """Python's profile hook: keep where a function of the user's returns."""
-        if event == "return" and not frame.f_code.co_filename.startswith(NOT_THE_USERS):
-            self._returned = frame.f_code, frame.f_lineno, frame.f_globals
-        if callable(self._before):
-            self._before(frame, event, argument)
+        self.end = None  # the line where the program returned, once it has ended
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         """Record a call with a symbol, and make any other call, unless it has to be refused."""
@@ -279,8 +257,7 @@ class Recorder(torch.overrides.TorchFunctionMode):
         The first error is kept, in case the program catches it.
         """
         kind = UnsupportedOperation if reason == "unsupported" else RecordingError
-        line = line_of(*self.end) if self.end else users_line()
-        names = {"line": line, "operations": ", ".join(OPERATIONS)}
+        names = {"line": self.end or users_line(), "operations": ", ".join(OPERATIONS)}
         error = kind(REFUSED[reason].format(*what, **names))
         self.first_error = self.first_error or error
         raise error from None
@@ -391,20 +368,3 @@ for name in RECORDED | IN_PLACE - {"__set__"}:
 for question, verb, names in QUESTIONS:
     for name in names:
         setattr(Symbol, name, refusing(question, verb))
-
-
-def users_line():
-    """The line of the user's program that runs now: "line 3 of forward, `if x > 0:`"."""
-    frame = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith(NOT_THE_USERS):
-        frame = frame.f_back
-    return line_of(frame.f_code, frame.f_lineno, frame.f_globals)
-
-
-def line_of(code, number, names):
-    """Return line `number` of some code, as `users_line` does; `names` are its global ones."""
-    place = f"line {number}"
-    if not code.co_name.startswith(("<module", "<cell")):
-        place += f" of {code.co_name}"
-    text = linecache.getline(code.co_filename, number, names).strip()
-    return f"{place}, `{text}`" if text else place
