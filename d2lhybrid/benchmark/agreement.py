@@ -64,7 +64,8 @@ def _mismatches(result, expected, tolerance, moved):
     kind, ours = parts_of(result)
     other_kind, theirs = parts_of(expected)
     if kind is not other_kind:
-        yield f"{type(result).__name__} against {type(expected).__name__}"
+        advice = "; let both return an array" * ({kind, other_kind} == {list, Number})
+        yield f"{type(result).__name__} against {type(expected).__name__}{advice}"
     elif ours is None:
         yield from _leaf_mismatches(result, expected, tolerance, moved)
     elif ours.keys() == theirs.keys():

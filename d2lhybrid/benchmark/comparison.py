@@ -82,6 +82,7 @@ def compare(
     progress: Callable[[str], None] | None = None,
     on_error: Callable[[CandidateError], None] | None = None,
     clock: Callable[[], float] = device_clock,
+    **unknown: Any,
 ) -> Comparison:
     """Find out which candidate is faster, called with `args`, and whether that is sure.
 
@@ -119,6 +120,9 @@ def compare(
         TypeError, ValueError: for what cannot be compared, among them results that differ.
         CandidateError: for a candidate that raises, or whose process ends or hangs.
     """
+    if unknown:
+        what = f"compare has no option {', '.join(unknown)}; for keyword arguments of a candidate"
+        raise TypeError(f"{what} write lambda: net(x, scale=2.0)")
     candidates = checked(candidates, baseline, processes, calls)
     base_label = next(iter(candidates)) if baseline is None else baseline
     if time_limit is None:
@@ -182,10 +186,12 @@ def checked(candidates, baseline, processes, calls):
 
     Raises TypeError, ValueError or TooFewProcesses if they cannot be compared as asked.
     """
+    if not isinstance(candidates, dict):
+        raise TypeError(f"compare takes a dict {{name: function}}, not {type(candidates).__name__}")
     if len(candidates) < 2:
         raise ValueError(f"compare needs at least two candidates, got {list(candidates)}")
     if baseline not in [None, *candidates]:
-        raise ValueError(f"the baseline {baseline!r} is not one of {list(candidates)}")
+        raise ValueError(f"the baseline must be one of {list(candidates)}")
     found = {label: as_candidate(label, candidate) for label, candidate in candidates.items()}
     if processes == 1 and calls is not None:
         raise ValueError("calls needs processes: the total is measured once in each of them")

@@ -55,7 +55,7 @@ DIFFERING = [
     (inf, 1.0, "difference of inf"),
     (torch.tensor([nan]), torch.tensor([1.0]), "difference of nan"),
     ([1, 2], [1], "2 values against 1"),
-    ((torch.ones(2),), torch.ones(2), "tuple against Tensor"),
+    ((torch.ones(2),), torch.ones(2), "tuple against Tensor; let both return an array"),
     (torch.tensor(1.0), 1 + 1j, "difference of 1,"),
     ({"x": 1.0, "y": 2.0}, {"p": 1.0, "q": 2.0}, "keys ['x', 'y'] against ['p', 'q']"),
     ({1: 1.0}, {"1": 1.0}, "keys [1] against ['1']"),

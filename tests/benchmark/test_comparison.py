@@ -11,7 +11,7 @@ import pytest
 import torch
 from benchmark_helpers import Clock, built, example, fails, restless
 
-from d2lhybrid import CandidateError, Comparison, build, compare
+from d2lhybrid import CandidateError, Comparison, build, compare, get_net
 from d2lhybrid.benchmark.comparison import Trial
 from d2lhybrid.benchmark.metadata import describe_machine
 from d2lhybrid.benchmark.timing import Measurement, Runner
@@ -135,7 +135,11 @@ def two(clock, **others):
 BAD = [
     (lambda c: compare({"a": fails}), ValueError, "at least two candidates"),
     (lambda c: compare({"a": fails, "b": 3}), TypeError, "'b' must be callable"),
-    (lambda c: compare(two(c), baseline="x"), ValueError, "baseline 'x' is not one of"),
+    (lambda c: compare({"a": fails, "b": torch.ones(9)}), TypeError, "program, not Tensor$"),
+    (lambda c: compare([fails, fails]), TypeError, "takes a dict {name: function}, not list$"),
+    (lambda c: compare(two(c), scale=2.0), TypeError, r"no option scale; .*lambda: net\(x, scale="),
+    (lambda c: compare(two(c), baseline=get_net()), ValueError, r"baseline must be one of \['a', "),
+    (lambda c: compare(two(c), baseline="x"), ValueError, "baseline must be one of"),
     (lambda c: compare(two(c, x=build(lambda: 3)), clock=c), TypeError, "'x' returned 3, which"),
     (lambda c: compare(two(c, x=fails), clock=c), CandidateError, "'x' raised ZeroDivisionError"),
     (lambda c: compare(two(c, x=build(fails)), clock=c), CandidateError, "'x' raised ZeroDiv"),
