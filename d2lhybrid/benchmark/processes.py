@@ -26,9 +26,8 @@ from types import ModuleType
 from typing import Any
 
 from .. import workers
-from ..frameworks import THREADS, compilations
+from ..frameworks import THREADS, compilations, notes, uses_devices
 from ..workers import GRACE, Worker, decode, encode, format_exception_only, wait_any
-from . import notes
 from .agreement import any_needs_gradients, reduce_with_format
 from .metadata import describe_machine, peak_memory
 from .timing import CandidateError, Runner, device_clock
@@ -91,7 +90,7 @@ class ProgramRunner:
         self._cache = TemporaryDirectory(ignore_cleanup_errors=True) if program.cold_cache else None
         if self._cache:
             variables |= dict.fromkeys(CACHES, self._cache.name)
-        variables.setdefault("TORCH_LOGS", os.environ.get("TORCH_LOGS", notes.LOGS))
+        variables |= {name: os.environ.get(name, kinds) for name, kinds in notes.LOGS.items()}
         self.worker = Worker(f"{__name__}:ProgramServer", variables)
         self.loading = self.worker.request("load", label, program)
 
@@ -134,7 +133,7 @@ class ProgramRunner:
     def notes(self) -> list[str]:
         """Return what must be said of the candidate below a table, one text each."""
         printed = self.worker.stderr_tail(PRINTED)
-        nothing = ["torch.compile compiled nothing"] if self.compiled_nothing else []
+        nothing = [notes.COMPILED_NOTHING] if self.compiled_nothing else []
         return nothing + notes.notes_from(printed, self._warm)
 
     def try_once(self) -> float:
@@ -336,8 +335,7 @@ def only_computes(runner, threads):
     Then the processor's clock, which stands still while other programs have the core, says how long
     they take. A thread that waits gives its core away by itself, which the system counts.
     """
-    torch = sys.modules.get("torch")  # it may wait for a GPU and keep the core
-    if os.name != "posix" or threads not in (None, 1) or (torch and torch.cuda.is_initialized()):
+    if os.name != "posix" or threads not in (None, 1) or uses_devices():
         return False
     from resource import RUSAGE_SELF, getrusage
 
