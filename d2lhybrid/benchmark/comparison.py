@@ -162,6 +162,7 @@ def compare(
                 trial.measure(base_label, time_limit / processes, processes == 1 and time_limit > 0)
                 if i == 0:
                     notes += trial.notes(check)
+                    machine["by_processor"] = trial.by_processor
                 if single_calls and all(runner.worker for runner in trial.runners.values()):
                     trial.time_single_calls(min(time_limit / processes, SINGLE))
             if len(trial.runners) < 2:
@@ -295,8 +296,6 @@ class Trial:
         """
         runners = self.runners.values()
         notes = [f"{runner.label}: {note}" for runner in runners for note in runner.notes()]
-        if self.by_processor:
-            notes.append("times by the processor's clock: waiting for a core is left out")
         if not checked:
             return notes
         results = {runner: runner.results for runner in runners}

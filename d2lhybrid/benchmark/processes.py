@@ -335,10 +335,13 @@ def only_computes(runner, threads):
     Then the processor's clock, which stands still while other programs have the core, says how long
     they take. A thread that waits gives its core away by itself, which the system counts.
     """
-    if os.name != "posix" or threads not in (None, 1) or uses_devices():
+    if sys.platform != "linux" or threads not in (None, 1) or uses_devices():
         return False
     from resource import RUSAGE_SELF, getrusage
 
+    opened = [os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")]
+    if any(map(re.compile("/dev/(nvidia|kfd|dri|accel)").match, opened)):
+        return False  # it may keep the core while it waits for the device
     calls = runner.fitting_calls()
     waits, used, elapsed = getrusage(RUSAGE_SELF).ru_nvcsw, -process_time(), -perf_counter()
     runner.measure(calls, untimed=0)

@@ -319,7 +319,7 @@ class Comparison(Answers):
             return [seconds(r.build_cost), "never" if r.verdict == SLOWER else "no clear gain", ""]
         ends = (r.break_even_low, r.break_even_high)
         low, high = ("never" if end is None else end for end in ends)
-        calls = f"{r.break_even} call{'s' * (r.break_even != 1)}" if r.break_even else "at once"
+        calls = f"{r.break_even} calls" if r.break_even > 1 else "at once"
         return [seconds(r.build_cost), calls, f"{low} to {high}"]
 
     def _summary(self, built=()):

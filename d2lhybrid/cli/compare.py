@@ -328,13 +328,13 @@ def _times(found):
 def _pays(result):
     """Return the clause ", and building it pays after about N calls"; '' where N is not known."""
     low, calls, high = result.break_even_low, result.break_even, result.break_even_high
-    if not calls:
+    if calls is None or calls <= 1:
         return "" if calls is None else ", and building it pays at once"
     low, calls, high = (
         "never" if n is None else f"{float(f'{n:.3g}'):.0f}" for n in (low, calls, high)
     )
     ends = "" if low == "never" else f" ({low} to {high})"
-    return f", and building it pays after about {calls} call{'s' * (calls != '1')}{ends}"
+    return f", and building it pays after about {calls} calls{ends}"
 
 
 def _hint(comparison, result):
