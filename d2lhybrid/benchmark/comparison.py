@@ -36,9 +36,9 @@ version. What was decided, and why:
 10. *Building is timed apart*, with the first calls: what compiling costs, and when it pays.
 11. *Results are compared first.* A wrong candidate may be fast (agreement.py).
 12. *The processor's clock, where all programs only compute, on one thread.* It stands still while
-   other programs have the core. On two cores with four busy loops, a call of 4 ms seemed 18 to 55
-   times as long as one of 0.4 ms by the wall clock, and 10.0 to 10.1 times by this one. On the same
-   quiet core the two clocks agree. Who waits, for a GPU or another thread, is timed by the wall's.
+   other programs have the core. On two busy cores (load 4 to 9) a call of 4 ms seemed 20 to 50
+   times as long as one of 0.4 ms by the wall clock, and 10.0 to 10.1 times by this one; of 0.7 ms
+   and twice as much both were right. Who waits, for a GPU or a thread, is timed by the wall clock.
 
 The usual tool for two separate runs is `pyperf compare_to`.
 """
