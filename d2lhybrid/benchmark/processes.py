@@ -26,7 +26,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import workers
-from ..frameworks import THREADS, compilations, notes, uses_devices
+from ..frameworks import THREADS, compilations, notes
 from ..workers import GRACE, Worker, decode, encode, format_exception_only, wait_any
 from .agreement import any_needs_gradients, reduce_with_format
 from .metadata import describe_machine, peak_memory
@@ -339,7 +339,7 @@ def only_computes(runner, threads):
     Then the processor's clock, which stands still while other programs have the core, says how long
     they take. A thread that waits gives its core away by itself, which the system counts.
     """
-    if sys.platform != "linux" or threads not in (None, 1) or uses_devices():
+    if sys.platform != "linux" or threads not in (None, 1):
         return False
     from resource import RUSAGE_SELF, getrusage
 

@@ -152,11 +152,6 @@ def compilations() -> tuple[int, int, int, int]:
     return tuple(map(sum, zip((0, 0, 0, 0), *counts, strict=True)))
 
 
-def uses_devices() -> bool:
-    """Whether a loaded framework computes on a device, for which it may wait and keep the core."""
-    return any(uses() for uses in _of_loaded("uses_devices"))
-
-
 def random_states() -> list[bytes]:
     """Return the states of the random numbers of the frameworks that are loaded."""
     return [state() for state in _of_loaded("random_state")]

@@ -38,12 +38,6 @@ def needs_gradients(array):
     return array.requires_grad if isinstance(array, torch.Tensor) else None
 
 
-def uses_devices():
-    import torch
-
-    return torch.cuda.is_initialized()
-
-
 def random_state():
     import torch
 
