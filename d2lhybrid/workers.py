@@ -41,6 +41,9 @@ from .frameworks import to_numpy
 
 GRACE = 2.0  # seconds to end properly
 POLL = 0.1  # seconds between two looks at a process that does not reply
+# What to do where torch.compile finds no C++ compiler.
+GET_ONE = "Install one (on Debian and Ubuntu: apt install g++; on macOS: xcode-select --install; "
+GET_ONE += "on Windows: Visual Studio's Build Tools), or let the variable CXX name one"
 
 # The package is loaded from its folder, whatever else of this name is installed.
 BOOT = """
@@ -186,8 +189,12 @@ def wait_for_exit(workers: list[Worker], seconds: float) -> bool:
 
 
 def format_exception_only(error: BaseException) -> str:
-    """Return an error's type and message, such as "ValueError: no"."""
-    return f"{type(error).__name__}: {error}".removesuffix(": ")
+    """Return an error's type and message, such as "ValueError: no".
+
+    Where torch.compile finds no C++ compiler, what to do is said in place of how to debug it.
+    """
+    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return f"{text.splitlines()[0]}. {GET_ONE}" if "No working C++ compiler" in text else text
 
 
 # In the worker's process --------------------------------------------------------------------

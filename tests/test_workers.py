@@ -3,6 +3,7 @@
 import enum
 import math
 import os
+import re
 import time
 from collections import OrderedDict, namedtuple
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy
 import pytest
 import torch
 from process_helpers import gone, soon
+from torch._inductor.exc import InvalidCxxCompiler
 
 from d2lhybrid import workers
 from d2lhybrid.workers import Worker, close_all, decode, encode, wait_any
@@ -230,6 +232,11 @@ Point = namedtuple("Point", "x y")
 
 class Level(enum.IntEnum):
     HIGH = 3
+
+
+def test_what_to_do_about_a_missing_compiler_is_said_in_one_line():
+    for error in (InvalidCxxCompiler(), RuntimeError(f"{InvalidCxxCompiler()}\n\nSet VERBOSE=1")):
+        assert re.fullmatch(r".*C\+\+ .*install g\+\+.*", workers.format_exception_only(error))
 
 
 def test_values_arrive_as_pythons_own_types():

@@ -11,6 +11,7 @@ from numbers import Number
 from typing import Any
 
 from ..frameworks import needs_gradients, to_numpy
+from ..workers import reduce_to_numpy
 from .timing import CandidateError
 
 # The distance from 1 to the next number, by the name of the format.
@@ -26,6 +27,7 @@ EPSILON = {
 }
 SHIFT = 2**-10  # a share, far above rounding and far below what changes a program's course
 FAR = 4 * SHIFT  # a fourth allows 50 roundings in float32; 10,000 random networks had 30 at most
+NEAR = 100  # times what is allowed: what differs by more is no matter of rounding
 ADVICE = "check=False compares their times all the same"
 
 
@@ -62,7 +64,8 @@ def _mismatches(result, expected, tolerance, moved):
     kind, ours = parts_of(result)
     other_kind, theirs = parts_of(expected)
     if kind is not other_kind:
-        yield f"{type(result).__name__} against {type(expected).__name__}"
+        advice = "; let both return an array" * ({kind, other_kind} == {list, Number})
+        yield f"{type(result).__name__} against {type(expected).__name__}{advice}"
     elif ours is None:
         yield from _leaf_mismatches(result, expected, tolerance, moved)
     elif ours.keys() == theirs.keys():
@@ -122,7 +125,7 @@ def _array_mismatches(a, b, tolerance, moved):
     import numpy
 
     names = [_format(a), _format(b)]
-    a, b = to_numpy(a), to_numpy(b)
+    a, b = plain(a), plain(b)
     floating = [name for name in names if name]
     if a.shape != b.shape:
         yield f"shape {a.shape} against {b.shape}"
@@ -137,7 +140,7 @@ def _array_mismatches(a, b, tolerance, moved):
         with numpy.errstate(invalid="ignore", divide="ignore"):
             same = (a == b) | (numpy.isnan(a) & numpy.isnan(b))  # equal infinities among them
             gaps = numpy.where(same, 0.0, numpy.abs(a - b))
-            moved = [one for one in map(to_numpy, moved) if one.shape == b.shape]
+            moved = [one for one in map(plain, moved) if one.shape == b.shape]
             far = [numpy.nanmax(abs(one - b), initial=0) / FAR for one in moved]
             sizes = numpy.fmax(numpy.fmax(abs(a), abs(b)), max([usual_size(a, b), *far]))
             excess = numpy.where(same, 0.0, gaps / sizes)  # not a number: one of them is
@@ -151,7 +154,7 @@ def _array_mismatches(a, b, tolerance, moved):
             allowed = tolerance * sizes[at]
             text += f", a difference of {gaps[at]:.2g}, and {allowed:.2g} is allowed for {name}"
             # 5% more, since two digits may round down by as much
-            if math.isfinite(most := excess[at]) and most < 1:
+            if math.isfinite(most := excess[at]) and most < NEAR * EPSILON[name] ** (2 / 3):
                 text += f"; tolerance={1.05 * most:.2g} would let it pass"
             yield text
 
@@ -173,6 +176,24 @@ def usual_size(*arrays: Any) -> float:
         kept = once if once.size else numbers[usable]
         found += [numpy.quantile(kept, 0.25, method="lower")] if kept.size else []
     return float(max(found, default=0.0))
+
+
+def reduce_with_format(value: Any) -> tuple | None:
+    """Do what `reduce_to_numpy` does, and keep the name of a format that NumPy lacks.
+
+    Such an array arrives as a structured one, with the name as that of its only field.
+    """
+    reduced, name = reduce_to_numpy(value), _format(value)
+    if reduced and name in ("bfloat16", "float8_e5m2", "float8_e4m3"):
+        make, (shape, number, data) = reduced
+        reduced = make, (shape, [(name, number)], data)
+    return reduced
+
+
+def plain(array: Any) -> Any:
+    """Return an array as NumPy's, also one that `reduce_with_format` has sent."""
+    array = to_numpy(array)
+    return array[array.dtype.names[0]] if array.dtype.names else array
 
 
 def _format(array):
@@ -197,20 +218,31 @@ class ResultsDiffer(ValueError):
 
 
 def check_results(runners, baseline: str, tolerance: float | None, failed: Callable) -> None:
-    """Check that all runners return what the baseline returns, in the first and in the third call.
+    """Check that all runners return what the baseline returns, in each of the first calls.
 
     So programs whose calls change something are compared at the same call. `runners` maps labels to
     runners. `failed` gets the ResultsDiffer or CandidateError of a runner; if it returns, the
     runner is removed from `runners`.
     """
-    base = runners[baseline]
+    base, errors, odd = runners[baseline], [], []
     for runner in [one for one in runners.values() if one is not base]:
         try:
             if text := _disagreement(runner, base, tolerance):
-                raise ResultsDiffer(runner.label, f"{text}; {ADVICE}")
+                odd.append(runner)
+                raise ResultsDiffer(runner.label, text)
         except (ResultsDiffer, CandidateError) as error:
-            failed(error)
-            del runners[runner.label]
+            errors.append(error)
+    advice = ADVICE
+    if odd and base.draws_random_numbers():
+        advice = f"{base.label!r} draws random numbers: turn that off, as with eval(), or {ADVICE}"
+    elif len(odd) > 1 and not any(_disagreement(one, odd[0], tolerance) for one in odd[1:]):
+        alike = ", ".join(repr(runner.label) for runner in odd)
+        advice = f"{alike} return the same; {ADVICE}"
+    for error in errors:
+        if isinstance(error, ResultsDiffer):
+            error = ResultsDiffer(error.label, f"{error}; {advice}")
+        failed(error)
+        del runners[error.label]
 
 
 def _disagreement(runner, base, tolerance):
@@ -219,10 +251,11 @@ def _disagreement(runner, base, tolerance):
     texts = [mismatch(*pair, tolerance) for pair in pairs]
     if any(texts) and (moved := moved_results(base)):
         texts = [mismatch(*pair, tolerance, moved) for pair in pairs]
-    if not any(texts):
+    wrong = next((call for call, text in enumerate(texts) if text), None)
+    if wrong is None:
         return ""
-    text = f"{runner.label!r} does not return what {base.label!r} returns"
-    return text + (f": {texts[0]}" if texts[0] else f" in the third call: {texts[1]}")
+    when = f" in call {wrong + 1}" if wrong else ""
+    return f"{runner.label!r} does not return what {base.label!r} returns{when}: {texts[wrong]}"
 
 
 def moved_results(runner) -> list[Any]:

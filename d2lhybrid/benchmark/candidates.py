@@ -64,7 +64,8 @@ def as_candidate(label: str, candidate: Any) -> Any:
         return candidate
     if callable(candidate) or isinstance(candidate, InnerLoops):
         return Ready(candidate)
-    raise TypeError(f"{label!r} must be callable, a build or a program, not {candidate!r}")
+    what = type(candidate).__name__
+    raise TypeError(f"{label!r} must be callable, a build or a program, not {what}")
 
 
 def isolated(

@@ -29,9 +29,16 @@ version. What was decided, and why:
    candidate makes them wider.
 9. *Several processes.* A process may be fast or slow as a whole, by where its memory lies. So each
    candidate can have several. One process of each makes a trial, and gives one value. Their
-   number is fixed beforehand, for the reason given in 6.
+   number is fixed beforehand, for the reason given in 6. A candidate that is ten times slower
+   than the baseline leaves the rounds of a process at half time, as one call of it may take as
+   long as a hundred rounds of the others. It keeps all its processes, each with a value of its own,
+   so no interval errs more often: what was seen decides only how often the hopeless is timed.
 10. *Building is timed apart*, with the first calls: what compiling costs, and when it pays.
 11. *Results are compared first.* A wrong candidate may be fast (agreement.py).
+12. *The processor's clock, where all programs only compute, on one thread.* It stands still while
+   other programs have the core. On two busy cores (load 4 to 9) a call of 4 ms seemed 20 to 50
+   times as long as one of 0.4 ms by the wall clock, and 10.0 to 10.1 times by this one; of 0.7 ms
+   and twice as much both were right. Who waits, for a GPU or a thread, is timed by the wall clock.
 
 The usual tool for two separate runs is `pyperf compare_to`.
 """
@@ -54,6 +61,7 @@ from .timing import CandidateError, InnerLoops, Rounds, device_clock, no_garbage
 
 SINGLE = 0.1  # seconds in which calls are timed one by one
 MIN_EFFECT = 0.01  # a difference below this share is never called one
+NOTHING = 0.5e-6  # seconds: in less, Python does hardly more than to call a function
 MIN_ROUNDS = 10  # of a single trial, for calls so slow that the time limit allows fewer
 
 
@@ -74,6 +82,7 @@ def compare(
     progress: Callable[[str], None] | None = None,
     on_error: Callable[[CandidateError], None] | None = None,
     clock: Callable[[], float] = device_clock,
+    **unknown: Any,
 ) -> Comparison:
     """Find out which candidate is faster, called with `args`, and whether that is sure.
 
@@ -98,8 +107,8 @@ def compare(
         time_limit: Seconds of measuring, in all processes together; by default 1, or a quarter
             of a second for each of several processes. One round is always measured, so 0 asks for
             one. Where calls are long, a single trial measures 10 rounds at least.
-        single_calls: Whether each of several processes also times calls one by one, up to SINGLE
-            seconds, and says how much memory it took.
+        single_calls: Whether programs also time calls one by one, each up to SINGLE seconds, and
+            say how much memory they took.
         progress: Gets a text about each step. By default they are shown on stderr if that is a
             terminal.
         on_error: Gets the error of a candidate that fails, or returns something else than the
@@ -111,6 +120,9 @@ def compare(
         TypeError, ValueError: for what cannot be compared, among them results that differ.
         CandidateError: for a candidate that raises, or whose process ends or hangs.
     """
+    if unknown:
+        what = f"compare has no option {', '.join(unknown)}; for keyword arguments of a candidate"
+        raise TypeError(f"{what} write lambda: net(x, scale=2.0)")
     candidates = checked(candidates, baseline, processes, calls)
     base_label = next(iter(candidates)) if baseline is None else baseline
     if time_limit is None:
@@ -150,7 +162,8 @@ def compare(
                 trial.measure(base_label, time_limit / processes, processes == 1 and time_limit > 0)
                 if i == 0:
                     notes += trial.notes(check)
-                if single_calls and processes > 1:
+                    machine["by_processor"] = trial.by_processor
+                if single_calls and all(runner.worker for runner in trial.runners.values()):
                     trial.time_single_calls(min(time_limit / processes, SINGLE))
             if len(trial.runners) < 2:
                 raise ValueError(f"nothing is left to compare with {base_label!r}")
@@ -174,10 +187,12 @@ def checked(candidates, baseline, processes, calls):
 
     Raises TypeError, ValueError or TooFewProcesses if they cannot be compared as asked.
     """
+    if not isinstance(candidates, dict):
+        raise TypeError(f"compare takes a dict {{name: function}}, not {type(candidates).__name__}")
     if len(candidates) < 2:
         raise ValueError(f"compare needs at least two candidates, got {list(candidates)}")
     if baseline not in [None, *candidates]:
-        raise ValueError(f"the baseline {baseline!r} is not one of {list(candidates)}")
+        raise ValueError(f"the baseline must be one of {list(candidates)}")
     found = {label: as_candidate(label, candidate) for label, candidate in candidates.items()}
     if processes == 1 and calls is not None:
         raise ValueError("calls needs processes: the total is measured once in each of them")
@@ -199,7 +214,7 @@ class Trial:
 
     def __init__(self, runners, clock, show, failed):
         self.runners, self.clock, self.show, self.failed = runners, clock, show, failed
-        self.rounds, self.duration = None, 0.0
+        self.rounds, self.duration, self.by_processor = None, 0.0, False
 
     def warm_up(self, first_calls: int) -> None:
         """Build each candidate and make its first calls, one candidate at a time.
@@ -221,12 +236,16 @@ class Trial:
         """Set `rounds` and `duration`: measure rounds for `time_limit` seconds, and one at least.
 
         With `at_least`, the limit is as long as MIN_ROUNDS rounds of the fastest calls, if that is
-        longer. The environment variable that TIME_LIMIT names may shorten it. If a candidate fails,
-        the measuring starts again without it.
+        longer. Without it, candidates that are hopelessly slow leave at half time, and the others
+        have the other half. The environment variable that TIME_LIMIT names may shorten it. If a
+        candidate fails, the measuring starts again without it.
         """
         if len(self.runners) < 2:
             return
         self.show("measuring")
+        self.by_processor = all(runner.only_computes for runner in self.runners.values())
+        for runner in self.runners.values() if self.by_processor else ():
+            runner.use_processor_time()
         start = self.clock()
         try:
             self.rounds = Rounds(list(self.runners.values()), self.runners[baseline])
@@ -234,8 +253,11 @@ class Trial:
             limit = min(limit, float(os.environ.get(TIME_LIMIT, inf)))
             start = self.clock()
             with no_garbage_collection():
-                while self.clock() - start < limit or not len(self.rounds):
-                    self.rounds.add()
+                if not at_least:
+                    self._add_until(start + limit / 2)
+                    if self.rounds.drop(self.runners[baseline]):
+                        limit = max(limit, self.clock() - start + limit / 2)
+                self._add_until(start + limit)
         except CandidateError as error:
             self.failed(error)
             self.rounds = None
@@ -244,6 +266,11 @@ class Trial:
             self.duration = self.clock() - start
         if self.rounds is None:
             self.measure(baseline, time_limit, at_least)
+
+    def _add_until(self, end):
+        """Measure rounds until the clock shows `end`, and one at least."""
+        while self.clock() < end or not len(self.rounds):
+            self.rounds.add()
 
     def time_single_calls(self, seconds: float) -> None:
         """Let each program time calls one by one for so many seconds, and say what memory it took.
@@ -281,6 +308,8 @@ class Trial:
             notes.append(f"only {recorded} kept what gradients need: see torch.no_grad()")
         if not any(has_values(result) for kept in results.values() for result in kept):
             notes.append("all results are None, so only times were compared")
+            quick = [n for n, one in self.timings().items() if one.median_time < NOTHING]
+            notes += [f"{label}: so short a call does next to nothing" for label in quick]
         return notes
 
     def _keep(self, labels):

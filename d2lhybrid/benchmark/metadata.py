@@ -22,7 +22,8 @@ def describe_machine(*args: Any) -> dict[str, Any]:
 
     `args` are the arguments of the call that is measured; those with a `.device` are listed.
     Frameworks are mentioned if they are loaded; this function loads none. `compare` adds
-    `gradients_needed`: whether a result needs them, or None if that is not known.
+    `gradients_needed`: whether a result needs them, or None if that is not known; and
+    `by_processor`: whether times are the processor's, see comparison.py.
     """
     state = frameworks.state()
     devices = sorted({str(arg.device) for arg in args if hasattr(arg, "device")})
@@ -93,6 +94,7 @@ def format_metadata(machine: dict[str, Any]) -> list[str]:
         if (count := machine[f"{thing}s"]) is not None:
             here += [f"{count} {thing}" + "s" * (count != 1)]
     here += [machine["device"], machine["date"][:10]]
+    here += ["by the processor's clock"] * machine.get("by_processor", False)
     used = [f"{name} {version}" for name, version in machine["versions"].items()]
     if machine["gradients"] is not None:
         unused = machine["gradients"] and machine.get("gradients_needed") is False

@@ -21,15 +21,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from tempfile import TemporaryDirectory
-from time import monotonic, perf_counter
+from time import monotonic, perf_counter, process_time
 from types import ModuleType
 from typing import Any
 
 from .. import workers
-from ..frameworks import THREADS, compilations
+from ..frameworks import THREADS, compilations, notes
 from ..workers import GRACE, Worker, decode, encode, format_exception_only, wait_any
-from . import notes
-from .agreement import any_needs_gradients
+from .agreement import any_needs_gradients, reduce_with_format
 from .metadata import available_memory, bytes_in, describe_machine, peak_memory
 from .timing import CandidateError, Runner, device_clock
 
@@ -48,7 +47,8 @@ TIMEOUT = 300.0  # seconds to wait for any one reply of a process
 LAST_LINES, LONG_LINE = 5, 200  # of what it printed, that an error shows; characters of each line
 # Methods of the `Runner` there that are called from here, and what the program is doing then.
 PRINTED = 2**20  # bytes that are looked at of what a program prints
-ASKED = {"fitting_calls": "while it was called", "measure": "while it was timed"}
+ASKED = dict.fromkeys(["fitting_calls", "draws_random_numbers"], "while it was called")
+ASKED |= dict.fromkeys(["measure", "use_processor_time"], "while it was timed")
 MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__"` is not run
 
 
@@ -92,7 +92,7 @@ class ProgramRunner:
         self._cache = TemporaryDirectory(ignore_cleanup_errors=True) if program.cold_cache else None
         if self._cache:
             variables |= dict.fromkeys(CACHES, self._cache.name)
-        variables.setdefault("TORCH_LOGS", os.environ.get("TORCH_LOGS", notes.LOGS))
+        variables |= {name: os.environ.get(name, kinds) for name, kinds in notes.LOGS.items()}
         self.worker = Worker(f"{__name__}:ProgramServer", variables)
         self.loading = self.worker.request("load", label, program)
 
@@ -135,7 +135,7 @@ class ProgramRunner:
     def notes(self) -> list[str]:
         """Return what must be said of the candidate below a table, one text each."""
         printed = self.worker.stderr_tail(PRINTED)
-        nothing = ["torch.compile compiled nothing"] if self.compiled_nothing else []
+        nothing = [notes.COMPILED_NOTHING] if self.compiled_nothing else []
         return nothing + notes.notes_from(printed, self._warm)
 
     def try_once(self) -> float:
@@ -151,7 +151,7 @@ class ProgramRunner:
 
     @cached_property
     def results(self) -> list[Any]:
-        """What the first and the third call returned, arrays as NumPy's; sent when first asked for.
+        """What the first calls returned, arrays as NumPy's; sent when first asked for.
 
         CandidateError if a result cannot be sent.
         """
@@ -307,7 +307,7 @@ class ProgramServer(workers.RequestServer):
 
         `first_calls` is for `Runner.warm_up`, `cores` for `keep_to_cores`. Returns a dict for the
         ProgramRunner's attributes: the Runner's `build`, `build_state`, `warmup`, `fastest` and
-        `inner_calls`, and `machine`, `needs_gradients` and `compiled_nothing`.
+        `inner_calls`, and `machine`, `needs_gradients`, `compiled_nothing` and `only_computes`.
         """
         before, needs = compilations(), []
 
@@ -325,6 +325,7 @@ class ProgramServer(workers.RequestServer):
         # Gradients are left out: a program may switch them off inside its calls.
         found = {"machine": describe_machine() | {"gradients": None}, "needs_gradients": needs[-1]}
         found["compiled_nothing"] = tried > 0 and not graphs
+        found["only_computes"] = only_computes(self.runner, found["machine"]["threads"])
         return {name: getattr(self.runner, name) for name in names} | found
 
     def result_for(self, args):
@@ -333,11 +334,15 @@ class ProgramServer(workers.RequestServer):
         return encoded(getattr(function, "function", function)())
 
     def results(self):
-        """Return what the first and the third call returned, each as `encoded` returns it."""
+        """Return what the first calls returned, each as `encoded` returns it."""
         return self.runner.results
 
     def time_single_calls(self, seconds):
-        """Return (seconds of each call, timed by itself; this process's peak memory in bytes)."""
+        """Return (seconds of each call, timed by itself; this process's peak memory in bytes).
+
+        Here waiting for a core counts: that is how long somebody waits for an answer.
+        """
+        self.runner.clock = device_clock
         return self.runner.single_calls(seconds), peak_memory()
 
     def __getattr__(self, name):
@@ -353,10 +358,30 @@ class ProgramServer(workers.RequestServer):
         return format_exception_only(error), lines[-1] if lines else 0
 
 
+def only_computes(runner, threads):
+    """Return whether calls compute on one thread of the CPU all the time, and wait for nothing.
+
+    Then the processor's clock, which stands still while other programs have the core, says how long
+    they take. A thread that waits gives its core away by itself, which the system counts.
+    """
+    if sys.platform != "linux" or threads not in (None, 1):
+        return False
+    from resource import RUSAGE_SELF, getrusage
+
+    opened = [os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")]
+    if any(map(re.compile("/dev/(nvidia|kfd|dri|accel)").match, opened)):
+        return False  # it may keep the core while it waits for the device
+    calls = runner.fitting_calls()
+    waits, used, elapsed = getrusage(RUSAGE_SELF).ru_nvcsw, -process_time(), -perf_counter()
+    runner.measure(calls, untimed=0)
+    used, elapsed = used + process_time(), elapsed + perf_counter()
+    return getrusage(RUSAGE_SELF).ru_nvcsw == waits and used < 1.1 * elapsed  # or several threads
+
+
 def encoded(result):
     """Return the result as bytes, see `encode`; or, if it can't be sent, why, as a str."""
     try:
-        return encode(result)
+        return encode(result, reduce_with_format)
     except Exception as error:  # of the program's own types, too
         return str(error)
 

@@ -28,6 +28,7 @@ LABEL, INTERVAL = Column(""), Column("95% CI", 16)
 RATIO = [Column("speed-up", 9), INTERVAL, Column("verdict", 19)]
 SPEEDS = [Column("time per call"), *RATIO]
 BUILD_COSTS = [Column("build cost", 9), Column("break-even", 13)]
+ALPHA_OF_NOISE = 0.25  # of six rounds, one in each process, no single block makes the noise floor
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ class Result(Speedup):
     spread_within: float | None
     spread_between: float | None  # two standard deviations of the processes' log speed-ups
     build_cost: float | None  # building, and what the first calls cost more than a later one
-    break_even: int | None  # after so many calls the build cost is paid back; None for never
+    # After so many calls is paid back what building costs more than with the baseline; None: never.
+    break_even: int | None
     break_even_low: int | None  # its 95% CI, from several processes; None for never
     break_even_high: int | None
     build_state: str  # its build state, such as 'cold process, warm cache'; '' if it was not built
@@ -120,7 +122,10 @@ class Comparison(Answers):
         """How far the baseline may seem to differ from itself: 0.01 for 1%; infinity if unknown."""
         bases = self._of(self.baseline)
         pairs = [zip(base.block_a, base.block_b, strict=True) for base in bases]
-        low, _, high = interval(_independent([[log(a / b) for a, b in each] for each in pairs]))
+        # Of all processes together: the blocks of a round are in random order, so in each process
+        # their ratio is as likely to be above 1 as below it.
+        rounds = [log(a / b) for each in pairs for a, b in each]
+        low, _, high = interval(rounds, ALPHA if len(bases) == 1 else ALPHA_OF_NOISE)
         return exp(max(-low, high)) - 1
 
     @property
@@ -171,7 +176,7 @@ class Comparison(Answers):
         each = self._each_process(label)
         is_built = owns[0].build is not None
         if is_built and speedup.verdict == FASTER:
-            pays = self._break_even(owns, [median(ratios) for ratios in rounds])
+            pays = self._break_even(owns, bases, [median(ratios) for ratios in rounds])
         return Result(
             **vars(speedup),
             label=label,
@@ -199,15 +204,17 @@ class Comparison(Answers):
         several = pairs if len(pairs) > 1 else []
         return [interval(log_speedups(own, base), self.alpha) for own, base in several]
 
-    def _break_even(self, owns, speedups):
+    def _break_even(self, owns, bases, speedups):
         """Return after how many calls building is paid back: [low, median, high]; None for never.
 
-        `owns` are the candidate's measurements, `speedups` its log speed-ups, one for each process.
+        `owns` are the candidate's measurements, `bases` the baseline's, which may have to be built,
+        too, `speedups` the log speed-ups, one for each process.
         """
         found = []
-        for own, speedup in zip(owns, speedups, strict=True):
+        for own, base, speedup in zip(owns, bases, speedups, strict=True):
             saved = own.median_time * (exp(speedup) - 1)
-            found.append(own.build_cost / saved if saved > 0 else inf)
+            more = own.build_cost - (0.0 if base.build is None else base.build_cost)
+            found.append(max(0.0, more) / saved if saved > 0 else inf)
         ends = interval(found, self.alpha)
         return [ceil(calls) if isfinite(calls) else None for calls in ends]
 
@@ -312,7 +319,7 @@ class Comparison(Answers):
             return [seconds(r.build_cost), "never" if r.verdict == SLOWER else "no clear gain", ""]
         ends = (r.break_even_low, r.break_even_high)
         low, high = ("never" if end is None else end for end in ends)
-        calls = f"{r.break_even} call{'s' * (r.break_even != 1)}"
+        calls = f"{r.break_even} calls" if r.break_even > 1 else "at once"
         return [seconds(r.build_cost), calls, f"{low} to {high}"]
 
     def _summary(self, built=()):
@@ -350,9 +357,15 @@ def _where_built(r):
     return f"in a {r.build_state}" if r.build_state else ""
 
 
-def ratio(number: float) -> str:
-    """Return a speed-up in three decimals, or in three significant digits if it is below 0.001."""
-    return f"{number:.3f}" if number >= 0.001 else f"{number:.3g}"
+def ratio(number: float, decimals: int = 3) -> str:
+    """Return a speed-up in so many decimals; three significant digits if it is 10 or more, or tiny.
+
+    >>> ratio(1.41), ratio(24.01), ratio(1983.4), ratio(0.00012)
+    ('1.410', '24.0', '1980', '0.00012')
+    """
+    if number >= 10:
+        return f"{float(f'{number:.3g}'):.{int(number < 99.95)}f}"
+    return f"{number:.{decimals}f}" if number >= 10**-decimals else f"{number:.3g}"
 
 
 def pictures() -> ModuleType:

@@ -18,11 +18,11 @@ import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 from math import ceil, inf
 from random import Random
 from statistics import fmean, median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 from .. import frameworks
@@ -36,7 +36,9 @@ VERY_LONG = 0.1  # seconds: of such calls none is made that can be done without
 MAX_CALLS = 2**16  # in one block: if the clock shows no time after so many, it never will
 MANY = 1000  # calls timed one by one: enough for the slowest one in a hundred
 MIN_WARMUP, MAX_WARMUP, LONG_WARMUP = 3, 20, 0.05  # calls, calls, seconds
+HOPELESS = 10  # times slower than the baseline
 LONG_FIRST_CALLS = 1.0  # seconds: the limit where more first calls are asked for
+LONG_COMPILING = 20.0  # seconds: the limit where calls still compile
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,8 @@ class Runner:
     `function(*args)` is what is timed; it may be an `InnerLoops`. Or `build()` returns it, and
     building is timed, too. `warm_up` must come first; then `build`, `build_state`, `warmup` and
     `inner_calls` are those of its `Measurement`, `fastest` the seconds of the fastest call so far,
-    `results` what the first and the third call returned, or what `keep` makes of it: a later call
-    may change it. The third, as TorchScript compiles in it.
+    `results` what the first MIN_WARMUP calls returned, or what `keep` makes of it: a later call may
+    change it.
 
     `processes.ProgramRunner` has the same interface, for a candidate in a process of its own.
     """
@@ -136,6 +138,7 @@ class Runner:
     single, memory = (), None  # a program's process is asked for them
     machine = None  # of a program's process: what `describe_machine` says there
     worker = loading = None  # a program's process, and the request that loads it
+    only_computes = False  # of a program's process: whether it says so
     waking = 0.0  # seconds until calls are as fast as before a pause: there is no pause here
 
     def __init__(self, label, function, args, clock, build=None, keep=lambda result: result):
@@ -167,17 +170,21 @@ class Runner:
     def _warmed_up(self, first_calls):
         """Call until the calls are alike: TorchScript watches two, and compiles in the third.
 
-        Returns the seconds of each of these calls, and the two results that are kept.
+        Where inputs of several shapes take turns, torch.compile compiles for each: it is over when
+        MIN_WARMUP calls have compiled nothing. Returns the seconds of each of these calls, and the
+        results that are kept.
         """
-        times, kept, elapsed = [], [], 0.0
+        times, kept, elapsed, compiled = [], [], 0.0, frameworks.compilations()
         limits = [(MIN_WARMUP, inf), (MAX_WARMUP, LONG_WARMUP), (first_calls, LONG_FIRST_CALLS)]
         while any(len(times) < calls and elapsed < seconds for calls, seconds in limits):
             time, result = self._one_call()
+            if compiled != (compiled := frameworks.compilations()):
+                limits.append((min(len(times) + 1 + MIN_WARMUP, MAX_WARMUP), LONG_COMPILING))
             times.append(time)
             elapsed += time
-            if len(times) in (1, MIN_WARMUP):
+            if len(times) <= MIN_WARMUP:
                 kept.append(self._keep(result))
-            del result  # two are kept, and no more
+            del result
         return tuple(times), kept
 
     def _one_call(self):
@@ -194,6 +201,16 @@ class Runner:
     def result_for(self, args: tuple) -> Any:
         """Call the candidate once with other arguments; returns what it returns."""
         return self.function(*args)
+
+    def draws_random_numbers(self) -> bool:
+        """Call once more, and return whether that has changed a framework's random numbers."""
+        before = frameworks.random_states()
+        self._one_call()
+        return frameworks.random_states() != before
+
+    def use_processor_time(self) -> None:
+        """Take times from the processor's clock, which stands still while others have the core."""
+        self.clock = process_time
 
     def try_once(self) -> float:
         """Make one more call, to learn how fast a call can be; returns `fastest`, in seconds."""
@@ -264,6 +281,17 @@ class Rounds:
         self._shuffle(self._order)
         for runner, times in self._order:
             times.append(runner.measure(*self.plans[runner]))
+
+    def drop(self, baseline: Runner) -> bool:
+        """Leave what is HOPELESS times slower than the baseline out of later rounds.
+
+        Returns whether there is any, beside others that are left.
+        """
+        fast = HOPELESS * median(chain(*self._blocks[baseline]))
+        order = [(r, times) for r, times in self._order if min(chain(*self._blocks[r])) < fast]
+        if are_any := 2 < len(order) < len(self._order):
+            self._order = order
+        return are_any
 
     def __len__(self):
         return min(len(times) for _, times in self._order)

@@ -18,32 +18,43 @@ let the candidate only load it. torch.compile finds in its cache what an earlier
 with --cold-cache it compiles in each process.
 
 The exit status is 0 for an answer, whatever it says; 2 for a file that cannot be used; 3 for an
-answer without the candidates that failed; 130 if Ctrl-C ended it, with an answer from what was
-measured until then. `Comparison.from_dict(json.load(file)["comparison"])` reads what --json wrote.
+answer without the candidates that failed; 130 if Ctrl-C or SIGTERM ended it, with an answer from
+what was measured until then. `Comparison.from_dict(json.load(file)["comparison"])` reads what
+--json wrote.
 """
 
 import argparse
 import ast
 import json
 import os
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable
-from math import ceil
+from itertools import pairwise
+from math import ceil, floor
 from pathlib import Path
 from statistics import median
+from time import monotonic
 
 from ..benchmark.candidates import isolated
-from ..benchmark.comparison import compare
+from ..benchmark.comparison import compare, progress_line
 from ..benchmark.metadata import available_cores, load_average
-from ..benchmark.results import Comparison
+from ..benchmark.results import Comparison, ratio
+from ..benchmark.statistics import least_processes
 from ..benchmark.sweeps import Sweep, sweep
 from ..benchmark.timing import CandidateError
 from ..benchmark.verdict import FASTER, INCONCLUSIVE
 from ..frameworks import AT_ONCE, SOON, WAITING
 from ..tables import Column, seconds, text_table
 
-PROCESSES = 9  # the fewest for which the interval leaves out the fastest and the slowest process
+# Of two candidates: the fewest for which the interval leaves out the fastest and the slowest. With
+# more candidates none of nine is left out, and the range of seven is narrower: they get the fewest
+# that give an interval.
+PROCESSES = 9
+BUSY = 0.75  # threads that wanted each core before: other programs disturb what is timed
+MUCH = 0.2  # a speed-up below it says how much slower a candidate is, at least
+LONG = 30  # seconds: of a shorter run nobody needs to be told how long it takes
 MORE = 4  # times as much, for an interval half as wide
 EXAMPLE = Path(__file__).with_name("example.py")
 
@@ -60,7 +71,11 @@ def add_command(commands):
     option("file", type=Path, nargs="?", help="a Python file, see --example")
     option("--example", action="store_true", help="print such a file, for PyTorch")
     option("--calls", **count, help="judge building and N calls together, computed from both")
-    option("--processes", **count, default=PROCESSES, help="start every candidate N times, else 9")
+    option("--processes", **count, help="start every candidate N times, else 7 to 9 times")
+    about = "start every candidate once: the answer holds for this run only"
+    option("--quick", action="store_const", dest="processes", const=1, help=about)
+    about = "compare only these candidates with the baseline"
+    option("--only", nargs="+", metavar="NAME", help=about)
     option("--time-limit", type=float, metavar="S", help="seconds to measure in all, else N / 2")
     option("--sizes", **count, nargs="+", help="give each size to functions with one parameter")
     about = "how many threads; a table for each N"
@@ -84,23 +99,57 @@ def run(options):
         options.error("--json is for one number of threads")
     status = 0
     for threads in options.threads:
-        errors = []
+        errors, steps, answer = [], Steps(len(options.sizes or [0])), None
         try:
-            answer = compare_file(options, threads, errors.append)
+            answer = compare_file(options, threads, errors.append, steps)
+        except KeyboardInterrupt:
+            print(steps.interrupted())
         except UnusableFile as error:
             print(*map(_in_options, [*errors, error]), sep="\n", file=sys.stderr)
             raise SystemExit(2) from None
         if len(options.threads) > 1:
             print(f"\nWith {threads} thread{'s' * (threads != 1)}:\n")
-        report(answer)
+        if answer:
+            report(answer)
+            write_json(options.json, answer)
         for text in dict.fromkeys(map(_in_options, errors)):
             print(f"\nleft out: {text}")
-        write_json(options.json, answer)
-        if not answer.complete:
+        if not (answer and answer.complete):
             raise SystemExit(130)
         status = 3 if errors else status
     if status:
         raise SystemExit(status)
+
+
+class Steps:
+    """A `progress` that remembers the steps, to say how long all will take, or what was done.
+
+    In a terminal it shows each step. Elsewhere, as in a log, it prints one line, when the first
+    process of each candidate has ended, if all of them in so many comparisons take long.
+    """
+
+    def __init__(self, comparisons: int = 1):
+        self.comparisons, self.shown, self.show = comparisons, [], progress_line(None)
+
+    def __call__(self, text):
+        self.shown.append((monotonic(), text))
+        self.show(text)
+        second = re.search(r"process 2 of (\d+)", text)
+        if second and self.comparisons and sys.stderr and not sys.stderr.isatty():
+            one, count = monotonic() - self.shown[0][0], int(second[1]) * self.comparisons
+            self.comparisons = 0  # it is said once
+            if one * count > LONG:
+                took = f"The first process of each took {one:.0f} s"
+                rest = f"all {count} take {one * count / 60:.1f} minutes or less"
+                print(f"{took}; {rest}.", file=sys.stderr, flush=True)
+
+    def interrupted(self) -> str:
+        """Return what was going on when nothing was measured yet, for how long, and what before."""
+        steps = [*self.shown, (monotonic(), "")]
+        spent = [f"{text} ({t - s:.1f} s)" for (s, text), (t, _) in pairwise(steps) if text]
+        *before, last = spent or ["nothing was started"]
+        before = f"Before that: {', '.join(before)}." if before else ""
+        return f"Interrupted before anything was measured: {last}.\n{before}".strip()
 
 
 class UnusableFile(ValueError):
@@ -133,25 +182,33 @@ def _takes(arguments, count):
 
 
 def compare_file(
-    options: Namespace, threads: int | None, on_error: Callable[[CandidateError], None]
+    options: Namespace, threads: int | None, on_error: Callable, progress: Callable
 ) -> Comparison | Sweep:
     """Compare what a file builds, each candidate in processes of its own with so many threads.
 
     `options` are those of the command. `on_error` gets the error of each candidate that fails, or
-    returns something else than the baseline. UnusableFile for a file that cannot be compared.
+    returns something else than the baseline, `progress` a text about each step. UnusableFile for a
+    file that cannot be compared.
     """
     _let_threads_sleep()
     labels = builders(options.file, parameters=1 if options.sizes else 0)
+    only = options.only or labels
+    if unknown := [name for name in only if name not in labels]:
+        raise UnusableFile(f"{options.file} builds {labels}, and not {unknown}")
+    labels = [label for label in labels if label in [labels[0], *only]]
+    usual = PROCESSES if len(labels) == 2 else least_processes(len(labels) - 1)
+    processes = options.processes or usual
     program = {"threads": threads, "cold_cache": options.cold_cache}
     programs = {label: isolated(options.file, label, **program) for label in labels}
     asked = {
-        "processes": options.processes,
-        "time_limit": options.processes / 2 if options.time_limit is None else options.time_limit,
+        "processes": processes,
+        "time_limit": max(1, processes / 2) if options.time_limit is None else options.time_limit,
         "calls": options.calls,
         "check": not options.no_check,
         "tolerance": options.tolerance,
         "single_calls": not options.sizes,
         "on_error": on_error,
+        "progress": progress,
     }
     try:
         if options.sizes:
@@ -183,7 +240,8 @@ def _in_options(text):
 def report(answer: Comparison | Sweep) -> None:
     """Print the answer, and the advice that follows from it."""
     if isinstance(answer, Sweep):
-        said = [f"{size}: {advice(comparison)}" for size, comparison in answer.items()]
+        said = [build_costs(answer), ""]
+        said += [f"{size}: {advice(comparison)}" for size, comparison in answer.items()]
     else:
         said = [single_calls(answer), "", advice(answer)]
     print(answer, "", *said, sep="\n", flush=True)
@@ -209,6 +267,13 @@ def single_calls(comparison: Comparison) -> str:
     return text_table([Column(""), *(Column(title, 10) for title in titles)], rows)
 
 
+def build_costs(answer: Sweep) -> str:
+    """Return a table of what building costs at each size."""
+    labels = [answer.baseline, *answer.labels]
+    rows = [[f"{n}", *(seconds(c[k].build_cost) for k in labels)] for n, c in answer.items()]
+    return text_table([Column("build cost"), *(Column(label, 9) for label in labels)], rows)
+
+
 # What an answer means ----------------------------------------------------------------------------
 
 
@@ -218,6 +283,12 @@ def advice(comparison: Comparison) -> str:
     Where the number of calls is given, the total of building and calling counts, otherwise a call.
     It speaks to who has called `python -m d2lhybrid compare`, and names its options.
     """
+    this_run = " This holds for this run only." if len(comparison.processes) == 1 else ""
+    return _advice(comparison) + this_run
+
+
+def _advice(comparison):
+    """Return the advice, as if there were several processes."""
     base, calls = comparison.baseline, comparison.calls
     for_calls = "" if calls is None else f" for {calls} call{'s' * (calls != 1)}"
     others = {label: r.total or r for label, r in comparison.items() if label != base}
@@ -225,14 +296,19 @@ def advice(comparison: Comparison) -> str:
         best = max(faster, key=lambda label: others[label].speedup)
         found = others[best]
         what = "a call" if calls is None else "with building, that"
-        text = f"Take {best}{for_calls}: {what} is {found.speedup:.2f} times as fast as with {base}"
+        text = f"Take {best}{for_calls}: {what} is {_times(found)} times as fast as with {base}"
         text += _range(found) + (_pays(comparison[best]) if calls is None else "")
         rivals = [label for label in others if label != best and others[label].high >= found.low]
         return text + (f"; {' or '.join(rivals)} may be as good." if rivals else ".")
     largest = 1 + comparison.min_effect  # a speed-up below that is never called one
     unclear = {k: r for k, r in others.items() if r.verdict == INCONCLUSIVE and r.high > largest}
     if not unclear:
-        return f"Stay with {base}{for_calls}: nothing else is faster."
+        slow = [
+            f"{label} is at least {floor(1 / found.high)} times slower"
+            for label, found in others.items()
+            if found.high < MUCH and calls is None
+        ]
+        return f"Stay with {base}{for_calls}: {', and '.join(['nothing else is faster', *slow])}."
     names = " or ".join(label + _range(found) for label, found in unclear.items())
     text = f"This run cannot tell whether {names} is faster than {base}{for_calls}"
     return f"{text}: {_hint(comparison, comparison[next(iter(unclear))])}."
@@ -240,22 +316,36 @@ def advice(comparison: Comparison) -> str:
 
 def _range(found):
     """Return the interval as ` (1.02 to 1.30)`; '' where it is not known."""
-    return f" ({found.low:.2f} to {found.high:.2f})" if found.is_known else ""
+    return f" ({ratio(found.low, 2)} to {ratio(found.high, 2)})" if found.is_known else ""
+
+
+def _times(found):
+    """Return the speed-up as text, with no more digits than its interval carries."""
+    is_vague = found.high > 4 * found.low
+    return f"about {float(f'{found.speedup:.1g}'):.15g}" if is_vague else ratio(found.speedup, 2)
 
 
 def _pays(result):
     """Return the clause ", and building it pays after about N calls"; '' where N is not known."""
     low, calls, high = result.break_even_low, result.break_even, result.break_even_high
-    if not calls:
-        return ""
-    ends = "" if low is None else f" ({low} to {'never' if high is None else high})"
-    return f", and building it pays after about {calls} call{'s' * (calls != 1)}{ends}"
+    if calls is None or calls <= 1:
+        return "" if calls is None else ", and building it pays at once"
+    low, calls, high = (
+        "never" if n is None else f"{float(f'{n:.3g}'):.0f}" for n in (low, calls, high)
+    )
+    ends = "" if low == "never" else f" ({low} to {high})"
+    return f", and building it pays after about {calls} calls{ends}"
 
 
 def _hint(comparison, result):
     """Return, as a clause, why a result is unclear, or what would make its interval narrower."""
     if not comparison.complete:
-        return "it was interrupted, so let it run to its end"
+        return "let it run to its end"
+    load, cores = (comparison.machine.get("load") or [None])[0] or 0, available_cores()
+    if load >= BUSY * cores:
+        return f"the machine is busy ({load:.1f} threads want {cores} cores), try when it is quiet"
+    if len(comparison.processes) == 1:
+        return "leave out --quick"
     if result.total is None and result.low > 1 + comparison.min_effect:
         return f"{comparison.baseline} differs from itself by {comparison.noise_floor:.0%}"
     between, within = result.spread_between, result.spread_within

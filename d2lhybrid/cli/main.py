@@ -1,6 +1,7 @@
 """The commands of `python -m d2lhybrid`, or `d2lhybrid`, and how they end in a terminal."""
 
 import argparse
+import signal
 import sys
 
 from .. import __version__
@@ -23,7 +24,11 @@ def main(arguments=None):
 
 
 def run():
-    """Run `main` for a terminal: Ctrl-C ends it with exit status 130, and without a traceback."""
+    """Run `main` for a terminal: Ctrl-C ends it with exit status 130, and without a traceback.
+
+    So does SIGTERM, which CI and `timeout` send.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if sys.stdout:  # None where it was closed
         sys.stdout.reconfigure(errors="replace")  # not every terminal has a sign for micro
     try:

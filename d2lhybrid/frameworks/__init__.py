@@ -152,6 +152,11 @@ def compilations() -> tuple[int, int, int, int]:
     return tuple(map(sum, zip((0, 0, 0, 0), *counts, strict=True)))
 
 
+def random_states() -> list[bytes]:
+    """Return the states of the random numbers of the frameworks that are loaded."""
+    return [state() for state in _of_loaded("random_state")]
+
+
 def versions() -> dict[str, str]:
     """The versions of the frameworks that are loaded, without those that only another one uses."""
     named = [name for name in FRAMEWORKS if name not in _came_along]

@@ -9,3 +9,10 @@ def state():
 
     counts = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
     return {"threads": max(counts)} if counts else {}
+
+
+def random_state():
+    import numpy
+
+    _, numbers, position, *_ = numpy.random.get_state()
+    return numbers.tobytes() + str(position).encode()

@@ -38,6 +38,12 @@ def needs_gradients(array):
     return array.requires_grad if isinstance(array, torch.Tensor) else None
 
 
+def random_state():
+    import torch
+
+    return torch.get_rng_state().numpy().tobytes()
+
+
 def name_of(device):
     import torch
 

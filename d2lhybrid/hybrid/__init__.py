@@ -3,6 +3,7 @@
     module      what it does                                                       notebook
     operations  OPERATIONS: what each operation computes, in Python and in C       04, 12
     graph       Node, Graph: a program as a graph, and all facts about it          04
+    lines       lines of the user's program, for errors
     recorder    trace: function -> Graph                                           04
     passes      Graph -> Graph: fold, share, drop, fuse, plan memory               04
     codegen     Graph -> source text, in Python and in C                           04, 12, 21

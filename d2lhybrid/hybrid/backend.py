@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 
 import torch
+from torch._dynamo import register_backend
 
 from .compiler import CompiledGraph, validate_input
 from .graph import Node
@@ -16,7 +17,7 @@ from .operations import UnsupportedOperation
 from .recorder import RecordingError, record_nodes
 
 
-def backend(graph_module: torch.fx.GraphModule, example_inputs: list) -> Callable:
+def compile_graph(graph_module: torch.fx.GraphModule, example_inputs: list) -> Callable:
     """Compile a graph that torch.compile has captured, for inference on the CPU.
 
     Its inputs are tensors, among them the network's parameters, and sizes. For other sizes
@@ -31,7 +32,7 @@ def backend(graph_module: torch.fx.GraphModule, example_inputs: list) -> Callabl
         inputs = [input_for(*pair) for pair in zip(placeholders, example_inputs, strict=True)]
         program = CompiledGraph(record_nodes(graph_module, inputs))
     except (UnsupportedOperation, RecordingError, TypeError, ValueError, AttributeError) as error:
-        warnings.warn(f"d2lhybrid leaves this graph to PyTorch: {error}", stacklevel=2)
+        warnings.warn(f"d2lhybrid compiles nothing of this graph: {error}", stacklevel=2)
         return graph_module.forward
     tensors = [i for i, node in enumerate(inputs) if isinstance(node, Node)]
     return lambda *values: program(*[validate_input(values[i]) for i in tensors])
@@ -48,3 +49,9 @@ def input_for(placeholder, example):
         shape = tuple(map(int, example.shape))
         return Node("input", name=placeholder.name, shape=shape, dtype=example.dtype)
     return int(example) if isinstance(example, torch.SymInt) else float(example)
+
+
+# Python imports a module once, however many threads use it first. torch registers what an entry
+# point names in each of them, and the second time is an error; but it leaves None alone.
+register_backend(compile_graph, name="d2lhybrid")
+backend = None

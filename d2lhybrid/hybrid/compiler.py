@@ -173,6 +173,11 @@ class HybridNet:
         self._sources = set()
         self._compiled_for(inputs)
 
+    def __getattr__(self, name):
+        """AttributeError, which says where the attribute is if the network has it."""
+        advice = hasattr(vars(self).get("net"), name) * f"; the network is in .net: .net.{name}"
+        raise AttributeError(f"'HybridNet' object has no attribute {name!r}{advice}")
+
     compilations = property(lambda self: len(self._sources))
 
     def _compiled_for(self, inputs):

@@ -7,7 +7,6 @@ it, and gets what it needs in the three structures below.
 
 import ctypes
 import re
-import sys
 from collections.abc import Callable
 from ctypes import addressof, c_ssize_t, c_void_p, py_object
 from functools import cache
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ..toolchain import load_library, read_c_file
+from .lines import ProfileHook
 
 GUARD_SOURCE = read_c_file(__file__, "guard.c")
 """The C text of the guard, as notebook 12 shows it."""
@@ -43,12 +43,11 @@ class GuardCondition(NamedTuple):
     in_order: bool = False
 
 
-class ModuleTracker:
+class ModuleTracker(ProfileHook):
     """Finds out which modules a recording uses, within its `with`, and where they keep tensors.
 
     A function may reach its network in many ways: directly, through a decorator, a partial, a
-    helper or an object. In all of these Python runs a method of each module, and `sys.setprofile`
-    reports every function that Python runs, as notebook 01 explains.
+    helper or an object. In all of these Python runs a method of each module.
 
     Of the modules of which a method was run, and of their parts, `conditions` then says what must
     stay as it is, and `places[id(tensor)]` where they keep a tensor: (name, dict, key) for each.
@@ -59,14 +58,8 @@ class ModuleTracker:
         self.places: dict[int, list[tuple[str, dict, str]]] = {}
         self._used = {}  # modules, as a set in order
 
-    def __enter__(self):
-        self._before = sys.getprofile()
-        sys.setprofile(self._on_call)
-        return self
-
     def __exit__(self, *error):
-        # a profiler written in C cannot be set from Python; it stays off
-        sys.setprofile(self._before if callable(self._before) else None)
+        super().__exit__(*error)
         parts = {}  # module -> its name within the outermost one
         for used in filter(is_module, self._used):
             for name, part in used.named_modules():  # the function may read their attributes
@@ -80,8 +73,8 @@ class ModuleTracker:
                             found = self.places.setdefault(id(value), [])
                             found.append((f"{name}.{key}".lstrip("."), place, key))
 
-    def _on_call(self, frame, event, argument):
-        """Python's profile hook: keep the module of which a method begins to run."""
+    def on_event(self, frame, event, argument):
+        """Keep the module of which a method begins to run."""
         code = frame.f_code
         if event == "call" and code.co_argcount:
             owner = frame.f_locals.get(code.co_varnames[0])

@@ -13,19 +13,13 @@ Explained in notebook 04; torch.fx calls these `Proxy` and `Tracer`, JAX calls t
 """
 
 import inspect
-import linecache
-import os
-import sys
 from collections.abc import Callable
 from numbers import Real
-from pathlib import Path
 
 from . import torch
 from .graph import Graph, Node, plain_number
+from .lines import LastReturn, line_of, users_line
 from .operations import BATCH, LAYERS, OPERATIONS, UnsupportedOperation
-
-# Files whose lines are not the user's program.
-NOT_THE_USERS = tuple(str(Path(file).parent) + os.sep for file in (__file__, torch.__file__))
 
 
 class RecordingError(RuntimeError):
@@ -60,18 +54,23 @@ def record_nodes(function, inputs):
     What is no Node, a number, is passed as it is, and is no input of the graph.
     """
     recorder = Recorder(tensor_names(function))
-    with recorder:
+    with recorder, LastReturn() as last:
         result = function(*[Symbol(x, recorder) if isinstance(x, Node) else x for x in inputs])
     if recorder.first_error:  # the program caught it and went on in another way
         raise recorder.first_error
+    recorder.end = last.place and line_of(*last.place)
+    container = type(result) if type(result) in (tuple, list) else None
+    nodes = tuple(node for node in inputs if isinstance(node, Node))
+    parts = result if container else [result]
+    kind = torch.Tensor if any(node.shape is not None for node in nodes) else Real
     # not isinstance: that asks a symbol for its __class__, which is refused
-    container = type(result) if issubclass(type(result), (tuple, list, dict)) else None
-    if container not in (None, tuple, list) or (container and not result):
-        raise RecordingError("the program returns a dict, or nothing; return a value or a tuple")
-    outputs = tuple(map(recorder.node_of, result if container else [result]))
+    wrong = [one for one in map(type, parts) if not issubclass(one, (Symbol, torch.Tensor, kind))]
+    if wrong or not parts:
+        what = wrong[0].__name__.replace("NoneType", "None") if wrong else "nothing"
+        recorder.refuse("returns", what + (f" in a {container.__name__}" if container else ""))
+    outputs = tuple(map(recorder.node_of, parts))
     name = getattr(function, "__name__", type(function).__name__)
     name = name if name.isidentifier() else "program"  # a lambda is called <lambda>
-    nodes = tuple(node for node in inputs if isinstance(node, Node))
     return Graph(name, nodes, tuple(recorder.nodes), outputs, container)
 
 
@@ -141,6 +140,7 @@ REFUSED = {
     "them as they are now; compute with the tensor itself",
     "computed": "a tensor was computed from other tensors alone, in {line}; it would be kept as it "
     "is now. Compute it from the inputs, or hold it in a parameter",
+    "returns": "{line} returns {}; return a tensor, or a list or tuple of tensors",
     "another recording": "{line} uses a symbol of another recording",
     "unsupported": "{} in {line} is not supported; supported are {operations}",
 }
@@ -159,6 +159,7 @@ class Recorder(torch.overrides.TorchFunctionMode):
         self.parameters = {}  # id of a tensor -> its node
         self.made = {}  # id -> tensor, for those that were computed during the recording
         self.first_error = None  # of the recording; the program may have caught it
+        self.end = None  # the line where the program returned, once it has ended
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         """Record a call with a symbol, and make any other call, unless it has to be refused."""
@@ -256,7 +257,7 @@ class Recorder(torch.overrides.TorchFunctionMode):
         The first error is kept, in case the program catches it.
         """
         kind = UnsupportedOperation if reason == "unsupported" else RecordingError
-        names = {"line": users_line(), "operations": ", ".join(OPERATIONS)}
+        names = {"line": self.end or users_line(), "operations": ", ".join(OPERATIONS)}
         error = kind(REFUSED[reason].format(*what, **names))
         self.first_error = self.first_error or error
         raise error from None
@@ -367,15 +368,3 @@ for name in RECORDED | IN_PLACE - {"__set__"}:
 for question, verb, names in QUESTIONS:
     for name in names:
         setattr(Symbol, name, refusing(question, verb))
-
-
-def users_line():
-    """The line of the user's program that runs now: "line 3 of forward, `if x > 0:`"."""
-    frame = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith(NOT_THE_USERS):
-        frame = frame.f_back
-    code, place = frame.f_code, f"line {frame.f_lineno}"
-    if not code.co_name.startswith(("<module", "<cell")):
-        place += f" of {code.co_name}"
-    text = linecache.getline(code.co_filename, frame.f_lineno, frame.f_globals).strip()
-    return f"{place}, `{text}`" if text else place

@@ -26,6 +26,7 @@ import io
 import operator
 from contextlib import redirect_stdout
 from copy import deepcopy
+from itertools import pairwise
 
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
@@ -102,6 +103,10 @@ def _check_statements(statements, meaning, inside_function):
                 if name in meaning:  # not even after `del`
                     refuse(statement, f"{name!r} has a value already")
                 meaning[name] = "value"
+            case ast.FunctionDef(body=body) if behind := [
+                after for before, after in pairwise(body) if isinstance(before, ast.Return)
+            ]:
+                refuse(behind[0], "it stands behind `return` and never runs")
             case ast.FunctionDef(name=name, body=[*body, ast.Return(value=ast.expr() as result)]):
                 if inside_function or name in meaning:
                     refuse(statement, "a function is defined once, in the main program")

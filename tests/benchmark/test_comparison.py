@@ -11,9 +11,10 @@ import pytest
 import torch
 from benchmark_helpers import Clock, built, example, fails, restless
 
-from d2lhybrid import CandidateError, Comparison, build, compare
+from d2lhybrid import CandidateError, Comparison, build, compare, get_net
+from d2lhybrid.benchmark.comparison import Trial
 from d2lhybrid.benchmark.metadata import describe_machine
-from d2lhybrid.benchmark.timing import Measurement
+from d2lhybrid.benchmark.timing import Measurement, Runner
 from d2lhybrid.benchmark.verdict import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from d2lhybrid.tables import seconds
 
@@ -134,7 +135,11 @@ def two(clock, **others):
 BAD = [
     (lambda c: compare({"a": fails}), ValueError, "at least two candidates"),
     (lambda c: compare({"a": fails, "b": 3}), TypeError, "'b' must be callable"),
-    (lambda c: compare(two(c), baseline="x"), ValueError, "baseline 'x' is not one of"),
+    (lambda c: compare({"a": fails, "b": torch.ones(9)}), TypeError, "program, not Tensor$"),
+    (lambda c: compare([fails, fails]), TypeError, "takes a dict {name: function}, not list$"),
+    (lambda c: compare(two(c), scale=2.0), TypeError, r"no option scale; .*lambda: net\(x, scale="),
+    (lambda c: compare(two(c), baseline=get_net()), ValueError, r"baseline must be one of \['a', "),
+    (lambda c: compare(two(c), baseline="x"), ValueError, "baseline must be one of"),
     (lambda c: compare(two(c, x=build(lambda: 3)), clock=c), TypeError, "'x' returned 3, which"),
     (lambda c: compare(two(c, x=fails), clock=c), CandidateError, "'x' raised ZeroDivisionError"),
     (lambda c: compare(two(c, x=build(fails)), clock=c), CandidateError, "'x' raised ZeroDiv"),
@@ -269,7 +274,8 @@ def test_text_has_a_table_of_speeds_and_one_of_build_costs(clock):
     assert compiled.split()[4:6] == ["1.500", "to"]
     assert costs[0].split() == ["built", "build", "cost", "break-even"]
     assert re.fullmatch(r"compiled  in a (cold|warm) process +2\.100 s +\d+ calls", costs[1])
-    for note, start in zip(notes, ["noise floor 0.0%, ", "measured on: ", "with: "], strict=True):
+    starts = ["noise floor 0.0%, ", "note: all results are None", "measured on: ", "with: "]
+    for note, start in zip(notes, starts, strict=True):
         assert note.startswith(start)
     assert max(map(len, [*speeds, *costs])) <= 88
 
@@ -306,6 +312,18 @@ def test_interrupt_after_a_failure_keeps_what_was_measured(clock):
     assert list(result) == ["a", "c"]
     assert not result.complete
     assert [error.label for error in left_out] == ["b"]
+
+
+def test_hopeless_candidate_does_not_take_the_time_of_the_others(clock):
+    seconds = {"a": 1e-3, "b": 0.9e-3, "slow": 1.0, "c": 5e-3}
+    runners = {k: Runner(k, clock.work(s), (), clock) for k, s in seconds.items()}
+    trial = Trial(runners, clock, lambda text: None, None)
+    trial.warm_up(0)
+    trial.measure("a", 0.5, at_least=False)
+    rounds = {label: len(timing.block_a) for label, timing in trial.timings().items()}
+    assert rounds == {"a": rounds["b"], "b": rounds["b"], "slow": 1, "c": rounds["b"]}
+    assert rounds["b"] > 10
+    assert trial.duration < 4.5
 
 
 def test_duration_is_that_of_the_rounds_that_are_kept(clock):

@@ -1,6 +1,7 @@
 """Programs in processes of their own: what they are given and return, and how they fail."""
 
 import os
+import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -133,7 +134,7 @@ def test_results_of_a_framework_are_numpys(start):
     """
     runner = start(source, numpy.float32([1, 2]), threads=1)
     exact, coarse = run(runner)
-    assert exact.tolist() == coarse.tolist() == [2, 4]
+    assert exact.tolist() == coarse["bfloat16"].tolist() == [2, 4]
     assert (str(exact.dtype), runner.machine["threads"]) == ("float32", 1)
     assert "torch" in runner.machine["versions"]
 
@@ -286,6 +287,19 @@ def test_request_after_the_end_is_an_error(start):
     close_all([runner])
     with pytest.raises(CandidateError, match="'mine' ended with exit code 0 while it was called"):
         runner.try_once()
+
+
+WAITS = "import time\ndef waits(x):\n    return lambda: time.sleep(1e-3)\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "threads", "expected"),
+    [(ADDS, 1, sys.platform == "linux"), (ADDS, 2, False), (WAITS, 1, False)],
+)
+def test_processors_clock_is_for_what_computes_on_one_thread(start, source, threads, expected):
+    runner = start(source, 1, threads=threads)
+    run(runner)
+    assert runner.only_computes == expected
 
 
 def test_error_of_a_candidate_within_a_program_keeps_its_words():

@@ -63,17 +63,29 @@ def test_spread_within_and_between_processes():
 
 
 def test_noise_floor_of_several_processes():
-    def base(ratio):
-        return Measurement((1.0,) * 6, (ratio,) * 6, calls=1, warmup=())
+    def base(ratio, rounds):
+        return Measurement((1.0,) * rounds, (ratio,) * rounds, calls=1, warmup=())
 
-    ratios = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05]
-    processes = [{"a": base(ratio), "b": base(ratio)} for ratio in ratios]
-    assert several_processes(processes).noise_floor == pytest.approx(0.05)
+    def floor(ratios, rounds):
+        processes = [{"a": base(ratio, rounds), "b": base(ratio, rounds)} for ratio in ratios]
+        return several_processes(processes).noise_floor
+
+    assert floor([1.0, 1.05, 1 / 1.05] * 2, rounds=1) == pytest.approx(0.05)
+    assert floor([14.4, *[1.0, 1.02, 1 / 1.02] * 2][:6], rounds=1) == pytest.approx(0.02)
+    assert floor([1.0], rounds=1) == inf
 
 
-def with_build_costs(costs, **more):
+def test_hopeless_candidate_is_in_the_first_rounds_only():
+    slow = [{"a": steady(1.0, 40), "b": steady(0.5, 40), "c": steady(30.0, 1)}] * 7
+    found = several_processes(slow)
+    assert (found.rounds, found["b"].verdict, found["c"].verdict) == (280, FASTER, SLOWER)
+    assert found["c"].high == pytest.approx(1 / 30)
+
+
+def with_build_costs(costs, base=0.0, **more):
     """A call of b saves one second of two."""
-    return several_processes([{"a": steady(2.0), "b": steady(1.0, build=c)} for c in costs], **more)
+    built = [{"a": steady(2.0, build=base), "b": steady(1.0, build=c)} for c in costs]
+    return several_processes(built, **more)
 
 
 def test_break_even_has_an_interval():
@@ -83,6 +95,15 @@ def test_break_even_has_an_interval():
     assert b.build_cost == 50
     row = next(line for line in str(result).splitlines() if "50.00 s" in line)
     assert " ".join(row.split()) == "b in a cold process 50.00 s 50 calls 21 to 80"
+
+
+@pytest.mark.parametrize(("base", "ends"), [(20.0, (1, 30, 60)), (95.0, (0, 0, 0))])
+def test_break_even_counts_what_building_costs_more_than_with_the_baseline(base, ends):
+    result = with_build_costs([50.0, 10.0, 80.0, 30.0, 20.5, 60.0, 70.0, 90.0, 40.0], base)
+    b = result["b"]
+    assert (b.break_even_low, b.break_even, b.break_even_high) == ends
+    assert b.build_cost == 50
+    assert ("at once" in str(result)) == (base > 90)
 
 
 def test_only_what_is_faster_breaks_even():

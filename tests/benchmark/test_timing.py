@@ -187,7 +187,9 @@ def test_process_is_cold_at_the_first_build_of_a_kind(clock, monkeypatch):
 
 def test_cache_is_cold_if_the_compiler_missed_it(clock, monkeypatch):
     stats, inductor = {"unique_graphs": 2}, {"fxgraph_cache_hit": 3, "fxgraph_cache_miss": 5}
-    dynamo = SimpleNamespace(counters={"stats": stats, "inductor": inductor})
+    dynamo = SimpleNamespace(
+        counters={"frames": {"total": 1}, "stats": stats, "inductor": inductor}
+    )
     monkeypatch.setitem(sys.modules, torch.__name__, torch)  # only what is loaded is asked
     monkeypatch.setitem(sys.modules, "torch._dynamo.utils", dynamo)
     monkeypatch.setattr(metadata, "_built", set())
@@ -216,6 +218,22 @@ def test_first_calls_are_enough_and_not_too_long(clock):
     assert calls(1e-3, 100) == 100
     assert calls(1 / 8, 100) == 8
     assert calls(9.0, 100) == calls(9.0, 0) == 3
+
+
+@pytest.mark.parametrize(("shapes", "warmup"), [(1, 4), (8, 11), (99, 20)])
+def test_warming_up_goes_on_while_calls_still_compile(clock, monkeypatch, shapes, warmup):
+    seen, calls = set(), count()
+    monkeypatch.setattr(frameworks, "compilations", lambda: (len(seen), 0, 0, 0))
+
+    def run():
+        shape = next(calls) % shapes
+        clock.now += 0.1 if shape in seen else 0.5
+        seen.add(shape)
+
+    runner = timing.Runner("a", None, (), clock, lambda: run)
+    runner.warm_up()
+    assert len(runner.warmup) == warmup  # compiled calls are part of the build cost
+    assert sum(runner.warmup) == pytest.approx(0.1 * warmup + 0.4 * min(shapes, warmup))
 
 
 # Calls of Python, counted

@@ -1,8 +1,11 @@
 """The sentence at the end: what a comparison means for a person who has to choose."""
 
+from dataclasses import replace
+
 import pytest
 from benchmark_helpers import several_processes, steady
 
+from d2lhybrid.benchmark.metadata import available_cores
 from d2lhybrid.benchmark.timing import Measurement
 from d2lhybrid.cli.compare import advice
 
@@ -47,7 +50,25 @@ def with_build_costs(costs, calls=None):
             with_build_costs([20.5, 50.0, 80.0, 10.0, 30.0, 40.0, 60.0, 70.0, 90.0]),
             f"{TAKE} (2.00 to 2.00), and building it pays after about 50 calls (21 to 80).",
         ),
-        (with_build_costs([0.0] * 9), f"{TAKE} (2.00 to 2.00)."),  # nothing to pay back
+        (with_build_costs([0.0] * 9), f"{TAKE} (2.00 to 2.00), and building it pays at once."),
+        (
+            with_build_costs([159598.0] * 9),
+            f"{TAKE} (2.00 to 2.00), and building it pays after about 160000 calls "
+            "(160000 to 160000).",
+        ),
+        (
+            of(b=[122.0] * 3 + [534.39] * 3 + [1983.0] * 3),
+            "Take b: a call is about 500 times as fast as with a (122 to 1980).",
+        ),
+        (
+            of(b=[0.003] * 5 + [0.109] * 4, c=EQUIVALENT),
+            "Stay with a: nothing else is faster, and b is at least 9 times slower.",
+        ),
+        (
+            of(b=FASTER[:1]),
+            "Take b: a call is 1.60 times as fast as with a (1.60 to 1.60). "
+            "This holds for this run only.",
+        ),
         (
             with_build_costs([50.0] * 9, calls=200),
             "Take b for 200 calls: with building, that is 1.60 times as fast as with a "
@@ -61,6 +82,7 @@ def test_advice_is_one_sentence(comparison, sentence):
 
 
 NOISY = several_processes([{"a": noisy(i), "b": steady(1 / s)} for i, s in enumerate(FASTER)])
+BUSY = NOISY.machine | {"load": [99.0, 1.0]}
 SPREAD = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
 
 
@@ -78,12 +100,17 @@ SPREAD = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
         ),
         (
             of(b=INCONCLUSIVE[:2], complete=False),
-            "b is faster than a: it was interrupted, so let it run to its end",
+            "b is faster than a: let it run to its end",
         ),
         (
             with_build_costs(SPREAD, calls=50),
             "b (0.91 to 1.11) is faster than a for 50 calls: "
             "give it more processes (--processes 36)",
+        ),
+        (
+            replace(of(b=INCONCLUSIVE), machine=BUSY),
+            "b (0.90 to 1.10) is faster than a: the machine is busy "
+            f"(99.0 threads want {available_cores()} cores), try when it is quiet",
         ),
         (
             NOISY,

@@ -1,11 +1,13 @@
 """`python -m d2lhybrid compare mine.py`: what counts as a candidate, the answer, exit statuses."""
 
+import io
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from process_helpers import gone, started_with_ctrl_c
 from d2lhybrid import Comparison, mismatch
 from d2lhybrid.cli.compare import (
     EXAMPLE,
+    Steps,
     _let_threads_sleep,
     advice,
     builders,
@@ -145,6 +148,7 @@ def test_answer_is_a_table_single_calls_and_a_sentence(exit_status, capsys):
     [
         ([], {}),
         (["--processes", "30"], {"processes": 30, "time_limit": 15.0}),
+        (["--quick"], {"processes": 1, "time_limit": 1}),
         (["--time-limit", "2"], {"time_limit": 2.0}),
         (["--calls", "9", "--no-check"], {"calls": 9, "check": False}),
         (["--tolerance", "0.5"], {"tolerance": 0.5}),
@@ -153,7 +157,7 @@ def test_answer_is_a_table_single_calls_and_a_sentence(exit_status, capsys):
 def test_options_reach_compare(exit_status, monkeypatch, options, wanted):
     asked = {}
 
-    def compare(programs, on_error, **given):
+    def compare(programs, on_error, progress, **given):
         slow, quick = programs["slow"], programs["quick"]
         assert replace(slow, build="quick") == quick
         asked.update(given, threads=slow.threads, cold_cache=slow.cold_cache, path=slow.path)
@@ -185,6 +189,42 @@ def test_single_calls_come_from_each_process_that_timed_them():
     ]
 
 
+def test_only_some_candidates_and_the_baseline(exit_status, monkeypatch, capsys):
+    def compare(programs, **given):
+        raise ValueError(f"{list(programs)}, {given['processes']}")
+
+    monkeypatch.setattr("d2lhybrid.cli.compare.compare", compare)
+    for options, said in (
+        ([], "['slow', 'quick', 'third'], 7"),  # the fewest that give an interval
+        (["--only", "third"], "['slow', 'third'], 9"),
+        (["--only", "slow", "fourth"], "builds ['slow', 'quick', 'third'], and not ['fourth']"),
+    ):
+        assert exit_status(f"{TWO}def third(): ...\n", *options) == 2
+        assert f"{said}\n" in capsys.readouterr().err
+
+
+def test_quick_answer_holds_for_this_run_only(exit_status, capsys):
+    assert exit_status(TWO, "--quick", "--time-limit", "0.06", "--json", "r.json") == 0
+    assert capsys.readouterr().out.endswith(" This holds for this run only.\n")
+    (timings,) = read_comparison().processes
+    assert timings["quick"].single
+
+
+@pytest.mark.parametrize(
+    ("seconds", "terminal", "lines"), [(30.0, False, 1), (1.0, False, 0), (30.0, True, 0)]
+)
+def test_one_line_says_how_long_all_will_take(monkeypatch, seconds, terminal, lines):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    sys.stderr.isatty = lambda: terminal
+    now = iter([0.0, *[seconds] * 9])
+    monkeypatch.setattr("d2lhybrid.cli.compare.monotonic", lambda: next(now))
+    steps = Steps(comparisons=2)
+    for text in ("process 1 of 7: starting a", *["size 3, 1 of 2: process 2 of 7: starting a"] * 2):
+        steps(text)
+    line = "The first process of each took 30 s; all 14 take 7.0 minutes or less.\n"
+    assert sys.stderr.getvalue().count("minutes") == sys.stderr.getvalue().count(line) == lines
+
+
 SIZES = """
 def multiplied(n):
     return lambda: n * n
@@ -201,8 +241,10 @@ def test_sizes_make_a_sweep(exit_status, capsys):
         (2, ["multiplied", "added"]),
         (100, ["multiplied", "added"]),
     ]
-    _, *said = capsys.readouterr().out.split("\n\n")
-    assert [line.split(":")[0] for line in said[0].splitlines()] == ["2", "100"]
+    _, costs, said = capsys.readouterr().out.split("\n\n")
+    rows = [re.sub(r"[\d.]+ .?s", "T", row).split() for row in costs.splitlines()]
+    assert rows == [["build", "cost", "multiplied", "added"], ["2", "T", "T"], ["100", "T", "T"]]
+    assert [line.split(":")[0] for line in said.splitlines()] == ["2", "100"]
 
 
 def test_each_number_of_threads_gets_a_table(exit_status, capsys):
@@ -312,9 +354,27 @@ def test_ctrl_c_ends_it_with_an_answer_and_leaves_nothing(mine):
         out = process.stdout.read()
     os.close(controller)
     assert process.returncode == 130
-    assert out.endswith("faster than slow: it was interrupted, so let it run to its end.\n")
+    assert out.endswith("faster than slow: let it run to its end.\n")
+    assert out.count("interrupted") == 1
     started = [int(number) for number in Path("started").read_text().split()]
     assert all(map(gone, started))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows ends a process at once")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stopped_while_building_it_says_what_was_built(mine, number):
+    hangs = "def hangs():\n    open('hangs', 'w').close()\n    import time\n    time.sleep(99)\n"
+    mine(TWO + hangs)
+    with command("mine.py", *QUICK[2:]) as process:
+        while not Path("hangs").exists():
+            time.sleep(0.01)
+        process.send_signal(number)
+        out, err = process.communicate()
+    first, second = out.splitlines()
+    assert first.startswith("Interrupted before anything was measured: process 1 of 7: warming up")
+    assert " hangs (" in first
+    assert second.startswith("Before that: process 1 of 7: starting slow (")
+    assert (err, process.returncode) == ("", 130)
 
 
 # The example ----------------------------------------------------------------------------------

@@ -1,5 +1,8 @@
 """torch.compile(..., backend="d2lhybrid"): right, and an error where it would not be."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 import torch._dynamo
@@ -8,7 +11,7 @@ from random_programs import as_list, assert_close
 from torch import nn
 
 BACKEND = "d2lhybrid"
-LEFT = "d2lhybrid leaves this graph to PyTorch: "
+LEFT = "d2lhybrid compiles nothing of this graph: "
 pytestmark = pytest.mark.filterwarnings(f"error:{LEFT}")
 X = torch.linspace(-1, 1, 12).view(3, 4)
 
@@ -145,3 +148,22 @@ def test_a_graph_that_cannot_be_compiled_runs_as_it_is(what):
         torch.manual_seed(0)
         with pytest.warns(UserWarning, match=LEFT):
             assert_close(compiled(function, dynamic=True)(x), expected, "in torch")
+
+
+IN_THREADS = """
+import sys, torch
+from concurrent.futures import ThreadPoolExecutor
+sys.setswitchinterval(1e-5)
+
+def right(i):
+    net, x = torch.nn.Linear(4, i), torch.ones(2, 4)
+    with torch.no_grad():
+        return torch.allclose(torch.compile(net, backend="d2lhybrid")(x), net(x), atol=1e-5)
+
+with ThreadPoolExecutor(8) as pool:
+    assert all(pool.map(right, range(1, 9)))
+"""
+
+
+def test_the_first_use_may_be_in_several_threads():
+    assert subprocess.run([sys.executable, "-c", IN_THREADS]).returncode == 0

@@ -1,5 +1,6 @@
 """hybridize: it computes what torch computes, and refuses what it cannot."""
 
+import copy
 import os
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from hybrid_helpers import (
     assert_agrees,
     call_or_error,
     change,
+    write,
 )
 from random_programs import assert_close, check_program
 from torch import nn
@@ -156,6 +158,31 @@ def test_a_refusal_that_the_program_catches_is_one(function):
     x = torch.ones(2, 4)
     with pytest.raises((RecordingError, UnsupportedOperation), match=r"sum|abs"):
         hybridize(function, x)
+
+
+RETURNED = [  # what is returned, and what is said of it
+    ("None", "returns None; return a tensor, or a list or tuple of tensors"),
+    ("3", "returns int;"),
+    ("x, (x, x + 1)", "returns tuple in a tuple;"),
+    ("{'y': x}", "returns dict;"),
+    ("w * 2", "; it would be kept"),
+]
+
+
+@pytest.mark.parametrize(("expression", "said"), RETURNED)
+def test_a_refused_result_is_named_with_the_line_of_its_return(x, expression, said):
+    program = f"def program(x):\n    if x is None:\n        return x\n    return {expression}\n"
+    with pytest.raises(RecordingError) as error:
+        hybridize(write(program), x)
+    assert f"line 4 of program, `return {expression}`" in str(error.value)
+    assert said in str(error.value)
+
+
+def test_what_only_the_network_has_is_in_net(net, x):
+    fast = copy.copy(hybridize(net, x))
+    with pytest.raises(AttributeError, match=r"'state_dict'; .* in \.net: \.net\.state_dict$"):
+        fast.state_dict()
+    assert not hasattr(fast, "state_dicts")
 
 
 # Compilations -------------------------------------------------------------------------------

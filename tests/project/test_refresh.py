@@ -99,4 +99,4 @@ def test_refresh_stores_no_outputs_of_a_busy_machine_unless_asked(
     printed = capsys.readouterr().out
     assert (small.read_bytes() != before) == stored
     assert (status == 0) == stored
-    assert ("not stored: its largest noise floor" in printed) == (not stored)
+    assert ("not stored: the machine is busy" in printed) == (not stored)

@@ -86,6 +86,8 @@ REFUSED = [  # program, the line and the reason in the error
     ("def f(*a): return a", "line 1: .*only plain parameters"),
     ("@d\ndef f(a): return a", "line 2: .*only plain parameters"),
     ("def f(a): return", "line 1: .*only definitions"),
+    ("def f(a):\n  return a\n  print(a)", r"line 3: cannot rewrite `print\(a\)`: .*never runs"),
+    ("def f(a):\n  return a\n  b = a\n  return b", "line 3: .*never runs"),
     ("def f():\n  print(1)\n  return 1", "line 2: .*only print"),
     ("def f():\n  x = 1\n  del x\n  return 1", "line 3: .*only definitions"),
     ("def f():\n  def g(): return 1\n  return 1", "line 2: .*in the main program"),

@@ -10,7 +10,8 @@ why it compiles again; `processes.ProgramRunner` asks.
 import re
 from os.path import basename
 
-LOGS = "graph_breaks,recompiles"  # of TORCH_LOGS
+LOGS = {"TORCH_LOGS": "graph_breaks,recompiles"}  # environment variables
+COMPILED_NOTHING = "torch.compile compiled nothing"
 LONGEST = 200  # characters of a note
 BREAK = re.compile(r"Graph break .*in user code at (.+)\nGraph Break Reason: (.*)\n+(.*)")
 AGAIN = re.compile(r"Recompiling function .* in (.+)\n *triggered by .*\n *- (?:\d+/\d+: )?(.*)")
