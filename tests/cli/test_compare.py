@@ -280,7 +280,7 @@ A = "def a():\n    return lambda: 1.0\n\n"
     [
         ("import nowhere\n" + TWO, "candidate 'slow' raised ModuleNotFoundError"),
         (A + "def b():\n    return lambda: 2\n", "--no-check compares their times all the same"),
-        (A + "def b():\n    return lambda: 1.0 + 1e-4\n", "--tolerance "),
+        (A + "def b():\n    return lambda: 1.0 + 1e-9\n", "--tolerance "),
     ],
 )
 def test_without_a_second_candidate_there_is_no_answer(exit_status, source, message, capsys):

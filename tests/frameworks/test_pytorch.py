@@ -61,4 +61,4 @@ def test_a_compiled_module_goes_on_counting():
 
 def test_nothing_is_compiled_before_the_compiler_is_loaded(monkeypatch):
     monkeypatch.delitem(sys.modules, "torch._dynamo.utils", raising=False)
-    assert pytorch.compilations() == (0, 0, 0)
+    assert pytorch.compilations() == (0, 0, 0, 0)
