@@ -304,7 +304,7 @@ class Trial:
             for r in runners
         }
         if {True, False} <= {*needs.values()}:
-            recorded = ", ".join(label for label, need in needs.items() if need)
+            recorded = ", ".join(repr(label) for label, need in needs.items() if need)
             notes.append(f"only {recorded} kept what gradients need: see torch.no_grad()")
         if not any(has_values(result) for kept in results.values() for result in kept):
             notes.append("all results are None, so only times were compared")

@@ -90,7 +90,7 @@ def notes_on(*names, **options):
 def test_a_warning_and_gradients_of_some_are_noted_with_names():
     assert notes_on("plain", "careful") == [
         "careful: UserWarning: doubles",
-        "only plain kept what gradients need: see torch.no_grad()",
+        "only 'plain' kept what gradients need: see torch.no_grad()",
     ]
     assert notes_on("plain", "broken")[0].startswith("broken: graph break at <program>:20")
 
