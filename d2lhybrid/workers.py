@@ -321,6 +321,8 @@ def reduce_to_numpy(value: Any) -> tuple | None:
     """
     if not (hasattr(value, "shape") and hasattr(value, "dtype")):  # NumPy's numbers have them
         return None
+    if hasattr(value, "mask"):  # a masked array, of which the numbers are not all
+        return None
     import numpy
 
     array = to_numpy(value)

@@ -92,9 +92,19 @@ def any_needs_gradients(results: list) -> bool | None:
 
 
 def has_values(result: Any) -> bool:
-    """Whether a result holds anything that could be compared: not only None, and not nothing."""
+    """Whether a result holds anything that could be compared: not only None or NaN."""
+    kind, parts = parts_of(result)
+    if parts is not None:
+        return any(map(has_values, parts.values()))
+    numbers = plain(result) if kind is Number else 0
+    return result is not None and bool((numbers == numbers).any())  # NaN is not itself
+
+
+def formats_of(result: Any) -> set[str]:
+    """The names in EPSILON of the formats of a result and its parts."""
     _, parts = parts_of(result)
-    return result is not None if parts is None else any(map(has_values, parts.values()))
+    found = {_format(result)} if parts is None else set().union(*map(formats_of, parts.values()))
+    return found - {""}
 
 
 def parts_of(result: Any) -> tuple[type, Mapping | None]:
@@ -130,11 +140,14 @@ def _array_mismatches(a, b, tolerance, moved):
     if a.shape != b.shape:
         yield f"shape {a.shape} against {b.shape}"
     elif not floating:
-        if not (a == b).all():
-            yield "the values differ"
+        if (wrong := numpy.asarray(a != b)).any():
+            at = numpy.unravel_index(wrong.argmax(), a.shape)
+            places = f"{wrong.sum()} of {a.size} numbers differ, first at {[*map(int, at)]}"
+            yield f"{places}: {a[at]} against {b[at]}"
     else:
         name = max(floating, key=EPSILON.get)
-        tolerance = EPSILON[name] ** (2 / 3) if tolerance is None else tolerance
+        usual = EPSILON[name] ** (2 / 3) if all(names) else EPSILON[name]  # whole numbers are exact
+        tolerance = usual if tolerance is None else tolerance
         wide = "complex128" if "complex" in "".join(names) else "float64"
         a, b = a.astype(wide), b.astype(wide)
         with numpy.errstate(invalid="ignore", divide="ignore"):
@@ -154,7 +167,7 @@ def _array_mismatches(a, b, tolerance, moved):
             allowed = tolerance * sizes[at]
             text += f", a difference of {gaps[at]:.2g}, and {allowed:.2g} is allowed for {name}"
             # 5% more, since two digits may round down by as much
-            if math.isfinite(most := excess[at]) and most < NEAR * EPSILON[name] ** (2 / 3):
+            if math.isfinite(most := excess[at]) and most < NEAR * usual:
                 text += f"; tolerance={1.05 * most:.2g} would let it pass"
             yield text
 

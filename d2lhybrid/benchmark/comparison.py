@@ -51,7 +51,7 @@ from math import inf
 from random import Random
 from typing import Any
 
-from .agreement import any_needs_gradients, check_results, has_values
+from .agreement import any_needs_gradients, check_results, formats_of, has_values
 from .candidates import Build, as_candidate
 from .metadata import TIME_LIMIT, describe_machine, load_average, merge_metadata
 from .processes import Program, ProgramRunner, passed_to, start_workers
@@ -306,8 +306,14 @@ class Trial:
         if {True, False} <= {*needs.values()}:
             recorded = ", ".join(repr(label) for label, need in needs.items() if need)
             notes.append(f"only {recorded} kept what gradients need: see torch.no_grad()")
+        formats = {runner.label: formats_of(results[runner]) for runner in runners}
+        if len({*map(frozenset, formats.values())}) > 1 and all(formats.values()):
+            kinds = [f"{label} in {', '.join(sorted(one))}" for label, one in formats.items()]
+            notes.append(
+                f"formats differ, so the coarsest one's rounding is allowed: {'; '.join(kinds)}"
+            )
         if not any(has_values(result) for kept in results.values() for result in kept):
-            notes.append("all results are None, so only times were compared")
+            notes.append("all results are None or NaN, so only times were compared")
             quick = [n for n, one in self.timings().items() if one.median_time < NOTHING]
             notes += [f"{label}: so short a call does next to nothing" for label in quick]
         return notes

@@ -157,7 +157,7 @@ class ProgramRunner:
         """
         sent = self._ask("while its results were sent", "results")
         for refusal in [result for result in sent if isinstance(result, str)]:
-            text = f"returned what cannot be checked: {refusal}; check=False needs no result"
+            text = f"returned what cannot be checked: {refusal}; let it return arrays or numbers"
             raise CandidateError(self.label, text)
         return [decode(result) for result in sent]
 

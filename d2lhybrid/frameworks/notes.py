@@ -15,6 +15,7 @@ COMPILED_NOTHING = "torch.compile compiled nothing"
 LONGEST = 200  # characters of a note
 BREAK = re.compile(r"Graph break .*in user code at (.+)\nGraph Break Reason: (.*)\n+(.*)")
 AGAIN = re.compile(r"Recompiling function .* in (.+)\n *triggered by .*\n *- (?:\d+/\d+: )?(.*)")
+LIMIT = re.compile(r"hit config\.\w+_limit \((\d+)\)")
 # As Python prints a warning, and as logging does.
 WARNING = re.compile(r"(?m)^(?:\S.*:\d+: )?(\w*Warning: .+)|^WARNING:\w+:(.+)")
 
@@ -33,10 +34,14 @@ def notes_from(printed: str, warm: int = 0) -> list[str]:
     if again:
         place, why = again[-1]
         when = f", {late} of them while it was timed" if late else ""
-        notes.append(f"compiled {len(again)} times more{when}: {why} ({basename(place)})")
+        count = "once" if len(again) == 1 else f"{len(again)} times"
+        notes.append(f"compiled {count} more{when}: {why} ({basename(place)})")
+    for limit in LIMIT.findall(printed):
+        notes.append(f"torch.compile gave up at its limit of {limit}: other calls ran uncompiled")
     notes += [one or other for one, other in WARNING.findall(printed)]
     # TensorFlow counts, and names addresses: the same note with other numbers is said once.
-    alike = {re.sub(r"0x\w+|\d+", "", note): note.strip()[:LONGEST] for note in reversed(notes)}
+    notes = [" ".join(note.split())[:LONGEST] for note in notes]
+    alike = {re.sub(r"0x\w+|\d+", "", note): note for note in reversed(notes)}
     return [*alike.values()][::-1]
 
 

@@ -106,7 +106,15 @@ def test_arrays_of_several_frameworks():
     assert mismatch(torch.tensor(2.0), 2.0) == ""
     assert mismatch(numpy.arange(3), torch.arange(3)) == ""
     assert "shape (3, 2) against (2, 3)" in mismatch(x, x.T)
-    assert mismatch(numpy.arange(3), numpy.zeros(3, int)) == "the values differ"
+    said = "2 of 3 numbers differ, first at [1]: 1 against 0"
+    assert mismatch(numpy.arange(3), numpy.zeros(3, int)) == said
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_whole_numbers_agree_only_with_the_same_numbers(name):
+    whole = numpy.arange(60000, 61000)
+    assert mismatch(whole.astype(name), whole) == ""
+    assert "1000 of 1000" in mismatch(whole.astype(name) + 1, whole)
 
 
 # as torch keeps it, the same values plainly

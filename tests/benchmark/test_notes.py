@@ -2,7 +2,7 @@
 
 import pytest
 
-from d2lhybrid import compare, isolated
+from d2lhybrid import CandidateError, compare, isolated
 from d2lhybrid.benchmark.results import Comparison
 from d2lhybrid.frameworks.notes import notes_from
 
@@ -17,6 +17,7 @@ AGAIN = """V1 guards.py:1] [0/1] [__recompiles] Recompiling function f in /home/
 V1 guards.py:1] [0/1] [__recompiles]     triggered by the following guard failure(s):
 V1 guards.py:1] [0/1] [__recompiles]     - 0/0: tensor 'x' size mismatch at index 0
 """
+HIT = "W1 convert_frame.py:1994] [0/8] torch._dynamo hit config.recompile_limit (8)\n"
 WHY = "tensor 'x' size mismatch at index 0 (mine.py:10)"
 
 
@@ -27,6 +28,8 @@ WHY = "tensor 'x' size mismatch at index 0 (mine.py:10)"
         (BREAK + BREAK, ["graph break at mine.py:12: Unsupported Tensor.item() call"]),
         (LEFT, ["torch.compile left this to Python at mine.py:12: Unsupported Tensor.item() call"]),
         (AGAIN * 3, [f"compiled 3 times more: {WHY}"]),
+        (AGAIN, [f"compiled once more: {WHY}"]),
+        (HIT, ["torch.compile gave up at its limit of 8: other calls ran uncompiled"]),
         ("a.py:3: UserWarning: slow\n  f(x)\nb.py:4: UserWarning: slow\n", ["UserWarning: slow"]),
         ("WARNING:tensorflow:5 of 5, 0x1f\nWARNING:tensorflow:6 of 6, 0x2f\n", ["5 of 5, 0x1f"]),
         (f"x.py:1: MyWarning: {'long' * 100}\n", [f"MyWarning: {'long' * 100}"[:200]]),
@@ -74,13 +77,23 @@ def silent():
 def silent_as_well():
     return lambda: None
 
+def unknown():
+    return lambda: torch.full((3,), torch.nan)
+
+def masked():
+    import numpy
+    return lambda: numpy.ma.masked_array([1.0, 2.0], [0, 1])
+
+def coarse():
+    return lambda: (x * 2).detach().bfloat16()
+
 def silent_too():
     return lambda: (None, [])
 """
 
 
 def notes_on(*names, **options):
-    programs = {name: isolated(NETS, name, threads=1) for name in names}
+    programs = {name: isolated(NETS, name.rstrip("2"), threads=1) for name in names}
     result = compare(programs, time_limit=0.05, **options)
     assert Comparison.from_dict(result.to_dict()) == result
     assert all(f"note: {note}" in str(result) for note in result.notes)
@@ -95,9 +108,17 @@ def test_a_warning_and_gradients_of_some_are_noted_with_names():
     assert notes_on("plain", "broken")[0].startswith("broken: graph break at <program>:20")
 
 
+def test_formats_that_differ_are_noted():
+    found = notes_on("careful", "coarse")
+    assert found[-1].endswith("is allowed: careful in float32; coarse in bfloat16")
+
+
 def test_results_that_are_none_are_no_check():
-    note = "all results are None, so only times were compared"
+    note = "all results are None or NaN, so only times were compared"
     assert notes_on("silent", "silent_too", check=False) == []
+    assert note in notes_on("unknown", "unknown2")
+    with pytest.raises(CandidateError, match="MaskedArray cannot be sent"):
+        notes_on("masked", "masked2")
     found = notes_on("silent", "silent_as_well")
     assert note in found
     assert "silent: so short a call does next to nothing" in found
