@@ -96,8 +96,10 @@ def has_values(result: Any) -> bool:
     kind, parts = parts_of(result)
     if parts is not None:
         return any(map(has_values, parts.values()))
-    numbers = plain(result) if kind is Number else 0
-    return result is not None and bool((numbers == numbers).any())  # NaN is not itself
+    if kind is not Number:
+        return result is not None
+    numbers = plain(result)
+    return bool((numbers == numbers).any())  # NaN is not itself
 
 
 def formats_of(result: Any) -> set[str]:

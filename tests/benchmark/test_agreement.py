@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from d2lhybrid import CandidateError, compare, isolated, mismatch
-from d2lhybrid.benchmark.agreement import ResultsDiffer, check_results, shifted
+from d2lhybrid.benchmark.agreement import ResultsDiffer, check_results, has_values, shifted
 from d2lhybrid.benchmark.timing import Runner
 
 Pair = namedtuple("Pair", "x y")
@@ -115,6 +115,12 @@ def test_whole_numbers_agree_only_with_the_same_numbers(name):
     whole = numpy.arange(60000, 61000)
     assert mismatch(whole.astype(name), whole) == ""
     assert "1000 of 1000" in mismatch(whole.astype(name) + 1, whole)
+
+
+@pytest.mark.parametrize("result", ["text", 3, True, object, [None, 1.0], {"x": torch.ones(2)}])
+def test_values_are_all_but_none_and_nan(result):
+    assert has_values(result)
+    assert not has_values([None, nan, torch.full((2,), nan), ()])
 
 
 # as torch keeps it, the same values plainly
