@@ -99,25 +99,24 @@ def in_fork(request, host, space, place, memory):
 
     A dict: the `verdict`, what was `said` beside it, what was `printed`, and the `seconds` it took.
     """
-    started, most = time.monotonic(), count_threads() + THREADS
-    late = started + request["limit"]
+    started, limit = time.monotonic(), request["limit"]
     home = tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True)
     file = functools.partial(tempfile.TemporaryFile, dir=place)
     with home, file() as printed, file() as sent:
         args = request, host, space, home.name, memory, printed.fileno(), sent.fileno()
-        process = multiprocessing.get_context("fork").Process(target=fork, args=args)
-        process.start()
+        child = multiprocessing.get_context("fork").Process(target=fork, args=args)
+        child.start()
         try:
-            while process.is_alive() and time.monotonic() < late and count_threads() <= most:
-                process.join(0.1)
+            while child.is_alive() and time.monotonic() < started + limit and not crowded(child):
+                child.join(0.1)
         finally:
-            end(process)
+            end(child)
         text, result = (os.pread(one.fileno(), LARGEST_FILE, 0) for one in (printed, sent))
     seconds = time.monotonic() - started
     if result:
         verdict, said = json.loads(result)
-    elif seconds > request["limit"]:
-        verdict, said = "time", f"not done after {request['limit']:.0f} seconds"
+    elif seconds > limit:
+        verdict, said = "time", f"not done after {limit:.0f} seconds"
     else:
         verdict, said = "error", f"the program ended itself, or started over {THREADS} threads"
     text = text.decode(errors="replace")
@@ -146,9 +145,13 @@ def fork(request, host, space, home, memory, printed, sent):
     os._exit(0)  # without waiting for threads that it has started
 
 
-def count_threads():
-    """How many threads can be seen, of all processes; 0 where there is no /proc."""
-    return len([*Path("/proc").glob("[0-9]*/task/*")])
+def crowded(process):
+    """Whether an answer has more than THREADS: in its session, or, in a sandbox, in all there."""
+    count = 0
+    for path in Path("/proc").glob("[0-9]*/task/*"):  # none on macOS
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            count += ALONE or os.getsid(int(path.name)) == process.pid
+    return count > THREADS
 
 
 def end(process):
@@ -220,8 +223,7 @@ def failed(cells, space):
         for text in cells:
             exec(compiled(text), space)
     except BaseException as error:
-        calls = traceback.extract_tb(error.__traceback__)
-        ours = [call for call in calls if call.filename.startswith("<cell")]
+        ours = [one for one in traceback.extract_tb(error.__traceback__) if "<cell" in one.filename]
         lines = traceback.format_list(ours) + traceback.format_exception_only(error)
         return ["".join(lines)]
     return []
@@ -261,8 +263,7 @@ def names_of(text):
 
 def scopes(code):
     """Compiled Python, and the functions and classes in it."""
-    inner = [one for one in code.co_consts if isinstance(one, types.CodeType)]
-    return [code, *(scope for one in inner for scope in scopes(one))]
+    return [code, *(s for one in code.co_consts if hasattr(one, "co_code") for s in scopes(one))]
 
 
 def reads(cells):

@@ -189,6 +189,13 @@ def test_answer_harms_nobody_else(command, monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_threads_of_others_are_not_those_of_an_answer():
+    others = "import os, threading, time\nif os.fork() == 0:\n    os.setsid()\n"
+    others += "    for _ in range(200): threading.Thread(target=time.sleep, args=[1]).start()\n"
+    (result,) = judged([], [], f"{others}time.sleep(1)\nx = 1")
+    assert result["verdict"] == "right"
+
+
 def test_answer_in_a_sandbox_reads_no_other_and_leaves_nothing(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("of another student")
