@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
@@ -36,14 +37,18 @@ def read_c_file(module: str, name: str) -> str:
 
 
 def compiler_command() -> list[str]:
-    """Return the C compiler with options for the processor of this machine, as a list of words.
+    """Return the C compiler with options for its target, as a list of words.
 
-    The compiler is what the variable CC names, or cc, gcc or clang. CompilerNotFound where there is
-    none.
+    The compiler is what the variable CC names, or cc, gcc, clang or the Python package ziglang.
+    Where it compiles for this machine, it uses all that the processor has; where CC names another
+    target, it does not. CompilerNotFound where there is none.
     """
-    if platform.machine() in ("x86_64", "AMD64"):  # 512 bits at a time, where it has them
-        return [*find_compiler(), *FLAGS, "-march=native", "-mprefer-vector-width=512"]
-    return [*find_compiler(), *FLAGS, "-mcpu=native"]
+    compiler = find_compiler()
+    if target_of(*compiler) != HERE:
+        return [*compiler, *FLAGS]
+    if "x86_64" in HERE:  # 512 bits at a time, where it has them
+        return [*compiler, *FLAGS, "-march=native", "-mprefer-vector-width=512"]
+    return [*compiler, *FLAGS, "-mcpu=native"]
 
 
 def find_compiler():
@@ -53,12 +58,53 @@ def find_compiler():
     for name in ("cc", "gcc", "clang"):
         if shutil.which(name):
             return [name]
+    if find_spec("ziglang"):
+        return [sys.executable, "-m", "ziglang", "cc"]
     raise CompilerNotFound(
-        "no C compiler was found. Install the package gcc (on Debian and Ubuntu: apt install gcc; "
-        "on macOS: xcode-select --install; on Windows: winget install LLVM.LLVM), or let the "
-        "variable CC name one. Until then, d2lhybrid.python_function(graph) runs "
-        "a graph without a compiler"
+        "no C compiler was found. Run `pip install ziglang`, which needs no administrator, or "
+        "install the package gcc (on Debian and Ubuntu: apt install gcc; on macOS: xcode-select "
+        "--install; on Windows: winget install LLVM.LLVM), or let the variable CC name one. Until "
+        "then, d2lhybrid.python_function(graph) runs a graph without a compiler"
     )
+
+
+NAMES = {"x86_64": "x86_64|amd64", "aarch64": "aarch64|arm64", "linux": "linux"}
+NAMES |= {"darwin": "darwin|macos", "win32": "win32|windows|mingw"}
+
+
+def known_names(target):
+    """Return what a target such as x86_64-linux-gnu names, by one name each: x86_64 and linux."""
+    return [name for name, names in NAMES.items() if re.search(names, target.lower())]
+
+
+HERE = known_names(f"{platform.machine()}-{sys.platform}")
+
+
+@cache
+def target_of(*command):
+    """Return the `known_names` of a compiler's target; those of this machine if it says nothing."""
+    return known_names(run([*command, "-dumpmachine"]).stdout) or HERE
+
+
+@cache
+def temporary_cache():
+    """Return a folder that lasts until Python exits."""
+    return TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True)
+
+
+def run(command):
+    """Run a compiler. Returns a CompletedProcess with text; CompilerNotFound if it cannot be run.
+
+    zig keeps what it has compiled in the home folder, and refuses one that can't be written to.
+    """
+    home = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "HOME", "")
+    own = {} if os.access(home, os.W_OK) else {"ZIG_GLOBAL_CACHE_DIR": temporary_cache().name}
+    env = own | os.environ
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", env=env)
+    except OSError as error:
+        what = f"the C compiler {command[0]!r} could not be run: {error}"
+        raise CompilerNotFound(what) from error
 
 
 def run_compiler(*arguments):
@@ -67,11 +113,7 @@ def run_compiler(*arguments):
     CompilationFailed, with its message, where it fails; CompilerNotFound where it cannot be run.
     """
     command = [*compiler_command(), *map(str, arguments)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-    except OSError as error:
-        what = f"the C compiler {command[0]!r} could not be run: {error}"
-        raise CompilerNotFound(what) from error
+    done = run(command)
     if done.returncode != 0:
         what = f"{shlex.join(command)} failed with status {done.returncode}:\n{done.stderr}"
         raise CompilationFailed(what)
@@ -83,7 +125,8 @@ def library_options() -> tuple[list[str], list[str]]:
     On Windows all code can be moved and the mathematical functions are always there; clang refuses
     -fPIC for it.
     """
-    return (["-shared"], []) if sys.platform == "win32" else (["-shared", "-fPIC"], ["-lm"])
+    windows = "win32" in target_of(*find_compiler())
+    return (["-shared"], []) if windows else (["-shared", "-fPIC"], ["-lm"])
 
 
 def with_exports(source: str) -> str:
@@ -92,7 +135,7 @@ def with_exports(source: str) -> str:
     Only Windows asks for a word. It is put in front of each line that begins a declaration, but for
     static ones and types.
     """
-    if sys.platform != "win32":
+    if "win32" not in target_of(*find_compiler()):
         return source
     begins = r"^(?!static\b|typedef\b|enum\b|union\b)(?=[a-z]\w*[ *])"
     return re.sub(begins, "__declspec(dllexport) ", source, flags=re.MULTILINE)

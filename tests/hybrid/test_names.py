@@ -83,7 +83,7 @@ def test_names_of_arguments_that_mean_something_in_c():
 
 
 def test_no_macro_of_c_can_be_the_name_of_a_variable():
-    command = [*find_compiler(), "-std=c99", "-dM", "-E", "-"]
+    command = [*find_compiler(), "-std=c99", "-dM", "-E", "-xc", "-"]
     text = subprocess.run(command, input=PRELUDE, capture_output=True, text=True, check=True).stdout
     macros = re.findall(r"#define (\w+) ", text)
     assert "NAN" in macros

@@ -39,20 +39,22 @@ def script(path, text):
 def test_hybridize_without_a_c_compiler_raises_with_advice(unseen, monkeypatch, tmp_path, x):
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(CompilerNotFound, match=r"Install the package gcc .*apt install gcc"):
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
+    with pytest.raises(CompilerNotFound, match=r"pip install ziglang.*apt install gcc"):
         hybridize(unseen, x)
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(CompilerNotFound, match="no-such-compiler"):
         hybridize(unseen, x)
 
 
-@pytest.mark.parametrize("there", [["cc", "gcc", "clang"], ["gcc", "clang"], ["clang"]])
+@pytest.mark.parametrize("there", [["cc", "gcc", "clang"], ["gcc", "clang"], ["clang"], []])
 def test_the_first_compiler_that_is_there_is_taken(monkeypatch, tmp_path, there):
     for name in there:
         script(tmp_path / name, "exit 0")
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert toolchain.find_compiler() == there[:1]
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: name == "ziglang")
+    assert toolchain.find_compiler() == (there[:1] or [sys.executable, "-m", "ziglang", "cc"])
 
 
 BAD_COMPILERS = {  # what it does: how, and the error
@@ -111,7 +113,8 @@ def test_compiled_once_for_this_processor_in_a_private_folder(
     monkeypatch.setenv("CC", script(tmp_path / "cc", f"({look}) >>'{log}'\nexec cc \"$@\""))
     first, second = hybridize(unseen, x), hybridize(unseen, x[:1])
     assert torch.equal(first(x), second(x))
-    called, private = log.read_text().splitlines()
+    asked, called, private = log.read_text().splitlines()
+    assert asked == "-dumpmachine"
     own = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
     assert own in called.split()
     assert str(folder) in called
@@ -124,13 +127,13 @@ def test_compiled_once_for_this_processor_in_a_private_folder(
 
 @pytest.fixture
 def written(monkeypatch, tmp_path):
-    """A function that compiles a source and gives the compiler's arguments, and what it read."""
+    """A function that compiles a source for a target and gives the arguments and what was read."""
 
-    def write(source, platform):
+    def write(source, target):
         files = tmp_path / "arguments", tmp_path / "source.c"
         keep = f'echo "$@" >{files[0]}; for one; do case $one in *.c) cp "$one" {files[1]};; esac'
-        monkeypatch.setenv("CC", script(tmp_path / "cc", f"{keep}; done; exit 1"))
-        monkeypatch.setattr(sys, "platform", platform)
+        says = f"if [ $1 = -dumpmachine ]; then echo {target}; exit; fi"
+        monkeypatch.setenv("CC", script(tmp_path / f"cc {target}", f"{says}; {keep}; done; exit 1"))
         with pytest.raises(CompilationFailed):
             toolchain.load_library(source)
         return files[0].read_text().split(), files[1].read_text("utf-8")
@@ -142,13 +145,33 @@ DECLARED = "struct s {\n    int a;\n} all;\nstatic int g(void) { return 0; }\n"
 DECLARED += "typedef int number;\nenum { one };\nconst struct s *f(void)\n{\n    return &all;\n}\n"
 
 
-def test_options_and_exports_of_windows_and_unix(written):
+TARGETS = {  # what the compiler says: whether its code runs here, and on Windows
+    f"{platform.machine()}-{sys.platform}": (True, os.name == "nt"),
+    "riscv64-linux-gnu": (False, False),
+    "arm64-apple-macos13" if platform.machine() == "x86_64" else "x86_64-macos": (False, False),
+    "sparc-w64-mingw32": (False, True),
+    "sparc-unknown-windows-gnu": (False, True),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_target_decides_options_and_exports(written, target):
+    here, windows = TARGETS[target]
     exported = DECLARED.replace("struct s {", "__declspec(dllexport) struct s {")
     exported = exported.replace("const struct", "__declspec(dllexport) const struct")
-    for system, text, unix in (("win32", exported, False), ("linux", DECLARED, True)):
-        arguments, source = written(DECLARED, system)
-        assert source == text
-        assert ["-shared" in arguments, "-fPIC" in arguments] == [True, unix]
+    arguments, source = written(DECLARED, target)
+    assert source == (exported if windows else DECLARED)
+    assert ["-shared" in arguments, "-fPIC" in arguments] == [True, not windows]
+    assert any(one.endswith("=native") for one in arguments) == here
+
+
+@pytest.mark.skipif(os.name == "nt", reason="asks a shell")
+def test_zig_needs_no_home_folder(monkeypatch, tmp_path):
+    monkeypatch.delenv("ZIG_GLOBAL_CACHE_DIR", raising=False)
+    for home in (tmp_path, tmp_path / "none"):
+        monkeypatch.setenv("HOME", str(home))
+        said = toolchain.run(["sh", "-c", "echo $ZIG_GLOBAL_CACHE_DIR"]).stdout.strip()
+        assert os.path.isdir(said) == (home != tmp_path)
 
 
 def test_source_is_written_as_utf_8_whatever_the_locale_is():
