@@ -17,7 +17,9 @@ from tempfile import TemporaryDirectory, gettempdir
 # No flag makes arithmetic less exact. The order of a sum changes only where the source allows it,
 # with a `#pragma omp simd`, for which -fopenmp-simd is needed. With -ffp-contract=off a product and
 # a sum stay two operations that round twice; else x * x - x * x might not be 0.
+# The last two say that nobody asks for errors of math.h in `errno`, or wants to be stopped by one.
 FLAGS = ["-std=c99", "-O3", "-fopenmp-simd", "-ffp-contract=off"]
+FLAGS += ["-fno-math-errno", "-fno-trapping-math"]
 
 
 class CompilerNotFound(RuntimeError):

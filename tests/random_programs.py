@@ -90,6 +90,7 @@ UNARY = {
     "tanh": ["torch.tanh({})", "{}.tanh()", "self.tanh({})"],
     "sigmoid": ["torch.sigmoid({})", "{}.sigmoid()", "self.sigmoid({})"],
     "exp": ["torch.exp({})", "{}.exp()"],
+    "log": ["torch.log({0} * {0} + 1.5)", "({0} * {0} + 1.5).log()"],
     "rsqrt": ["torch.rsqrt({0} * {0} + 1)"],
     "silu": ["F.silu({})"],
     "gelu": ["F.gelu({})", "F.gelu({}, approximate='tanh')"],
@@ -103,6 +104,7 @@ BINARY = {
 NUMBERS = ["2", "0.3", "-1.5", "1e-3"]
 ROWS = {
     "softmax": ["torch.softmax({}, -1)", "F.softmax({}, dim=-1)", "{}.softmax(-1)"],
+    "log_softmax": ["torch.log_softmax({}, -1)", "F.log_softmax({}, dim=-1)"],
     "norm": ["F.layer_norm({}, [WIDTH])", "F.rms_norm({}, [WIDTH])", "self.NAME({})"],
 }
 DENOMINATORS = ["(1.5 + torch.tanh({}))", "(torch.sigmoid({}) + 0.5)", "(1 + torch.relu({}))"]
@@ -177,7 +179,7 @@ class Writer:
         value, op = self.rng.choice(self.values[-3:]), self.rng.choice([*UNARY, "exp"])
         if op == "exp" and value.bound > 7:
             op = "tanh"
-        bound = {"exp": 1100.0, "tanh": 1.0, "sigmoid": 1.0, "rsqrt": 1.0}.get(op, value.bound)
+        bound = {"exp": 1100.0, "tanh": 1.0, "sigmoid": 1.0, "rsqrt": 1.0}.get(op, value.bound + 1)
         self.write(self.rng.choice(UNARY[op]), value, bound=bound)
 
     def rows(self):
@@ -188,7 +190,9 @@ class Writer:
         op = "softmax" if width < 7 else self.rng.choice(list(ROWS))
         setattr(self.net, name, self.rng.choice([nn.LayerNorm, nn.RMSNorm])(width))
         template = self.rng.choice(ROWS[op]).replace("NAME", name).replace("WIDTH", str(width))
-        self.write(template, value, bound=1.0 if op == "softmax" else width**0.5)
+        self.write(
+            template, value, bound=2 * value.bound + width if op == "log_softmax" else width**0.5
+        )
 
     def binary(self):
         pair = [self.rng.choice(self.values[-3:]), self.operand()]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-LONGEST = 2950  # lines that can be read in an evening
+LONGEST = 3000  # lines that can be read in an evening
 TESTS = 1.6  # lines for each line of what they test
 
 

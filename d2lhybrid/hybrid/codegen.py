@@ -11,10 +11,9 @@
     int forward(ptrdiff_t n, const float *x1, float *v1, const float *const *parameters)
     {
         /* v1 = relu(x1) */
-        for (ptrdiff_t i0 = 0; i0 < n; i0++) {
-            for (ptrdiff_t i1 = 0; i1 < 4; i1++) {
-                v1[i0 * 4 + i1] = relu(x1[i0 * 4 + i1]);
-            }
+        #pragma omp simd
+        for (ptrdiff_t i0 = 0; i0 < n * 4; i0++) {
+            v1[i0] = relu(x1[i0]);
         }
         return 0;
     }
@@ -153,39 +152,58 @@ def kernel_lines(graph, kernel):
             }
         }
 
-    The line with `dots` is a `rows_statement`, which leaves its numbers in v2 for the loops.
+    The line with `dots` is a `rows_statement`, which leaves its numbers in v2 for the loops. An
+    operation that `is_row_by_row` computes one row there, before the innermost loop, if something
+    follows: so the row is still in the cache. Where all shapes are the same, one loop is enough,
+    which goes through all numbers in any order.
     """
-    stored, depth = kernel[-1], len(kernel[-1].shape)
-    out = f"{graph.names[stored]}[{index(stored.shape, depth)}]"
+    stored = kernel[-1]
+    depth = len(stored.shape)
+    by_rows = next((node for node in kernel if not node.is_elementwise), None)
+    inside = by_rows and OPERATIONS[by_rows.op].is_row_by_row and len(kernel) > 1 < depth
+    inside = inside and stored.shape[-1] != 1
+    read = [one for n in kernel for one in n.inputs[OPERATIONS[n.op].read_by_rows :]]
+    is_flat = depth > 1 and not inside and all(n.shape in (None, stored.shape) for n in read)
+    sizes = (amount(*stored.size),) if is_flat else stored.shape
+
+    def place(node):
+        return f"{graph.names[node]}[{'i0' if is_flat else index(node.shape, depth)}]"
 
     def operand(node):
         if node in kernel:
             return graph.names[node]
-        if node.shape is None:
-            return literal(node)
-        return f"{graph.names[node]}[{index(node.shape, depth)}]"
+        return literal(node) if node.shape is None else place(node)
 
     yield f"/* {graph.names[stored]} = {graph.equation(stored)} */"
-    by_rows = next((node for node in kernel if not node.is_elementwise), None)
-    if by_rows:
+    if by_rows and not inside:
         yield rows_statement(graph, by_rows, stored)
-    for axis, size in enumerate(stored.shape):
+    if is_flat:
+        yield "#pragma omp simd"
+    for axis, size in enumerate(sizes):
+        if inside and axis == depth - 1:
+            row, _, _ = index(stored.shape, depth).rpartition(" + ")
+            yield "    " * axis + rows_statement(graph, by_rows, stored, row or "0")
         yield "    " * axis + f"for (ptrdiff_t i{axis} = 0; i{axis} < {size}; i{axis}++) {{"
     for node in kernel:
         operation = OPERATIONS[node.op]
         values = [operand(source) for source in node.inputs[operation.read_by_rows :]]
         if node is by_rows:
-            values.insert(0, out)
-        place = out if node is stored else f"const float {graph.names[node]}"
-        yield "    " * depth + f"{place} = {fill(operation.c, values)};"
-    yield from ["    " * axis + "}" for axis in reversed(range(depth))]
+            values.insert(0, place(stored))
+        target = place(stored) if node is stored else f"const float {graph.names[node]}"
+        yield "    " * len(sizes) + f"{target} = {fill(operation.c, values)};"
+    yield from ["    " * axis + "}" for axis in reversed(range(len(sizes)))]
 
 
-def rows_statement(graph, node, stored):
-    """Return the C statement by which an operation of whole rows computes the rows of `stored`."""
+def rows_statement(graph, node, stored, row=None):
+    """Return the C statement by which an operation of whole rows computes the rows of `stored`.
+
+    All of them, or the one that begins at the index `row`.
+    """
     first, *others = [graph.names.get(source) or literal(source) for source in node.inputs]
     n, m, k = amount(*size_of(node.shape[:-1])), node.shape[-1], node.inputs[0].shape[-1]
     out = graph.names[stored]
+    if row is not None:
+        first, out, n = f"{first} + {row}", f"{out} + {row}", 1
     return OPERATIONS[node.op].rows.format(first, *others, n=n, k=k, m=m, out=out)
 
 

@@ -21,7 +21,7 @@ from ..benchmark.candidates import inner_loops
 from ..toolchain import addresses_of, load_function, read_c_file
 from .codegen import c_entry, c_signature, c_source, output_name
 from .graph import Graph
-from .guard import Guarded, ModuleTracker
+from .guard import EMPTY, Guarded, ModuleTracker
 from .operations import BATCH
 from .passes import optimize
 from .recorder import RecordingError, trace
@@ -134,6 +134,11 @@ class CompiledGraph:
         """Return the shapes of the graph's results, at batch size n."""
         return [[n if s == BATCH else s for s in node.shape] for node in self.graph.results]
 
+    def arguments_of_empty(self, n: int) -> list[tuple]:
+        """Return what makes a tensor for each result, by `EMPTY`: shape, strides and dtype."""
+        shapes = map(tuple, self.result_shapes(n))
+        return [(s, torch.empty(s, device="meta").stride(), torch.float32) for s in shapes]
+
     def as_returned(self, *results: Tensor) -> Any:
         """Return the tensors for the graph's results, as the network returns them."""
         return self.graph.as_returned(results[i] for i in self.order)
@@ -144,7 +149,7 @@ class CompiledGraph:
         RuntimeError for a tensor that has no numbers in memory.
         """
         n = self.batch([tensor.shape for tensor in inputs])
-        results = [torch.empty(shape, **PLAIN) for shape in self.result_shapes(n)]
+        results = [EMPTY(*one) for one in self.arguments_of_empty(n)]
         tensors = [*inputs, *results]
         if not all(map(is_readable, tensors)):  # as inside some of torch's transformations: vmap
             raise RuntimeError("an input, or a new tensor, has no numbers in memory")

@@ -15,6 +15,7 @@ struct python {
     Object *(*PyObject_GetAttr)(Object *, Object *name);
     Object *(*PyObject_GetItem)(Object *, Object *key);
     Object *(*PyObject_Vectorcall)(Object *, Object *const *arguments, size_t count, Object *names);
+    Object *(*PyObject_CallObject)(Object *, Object *arguments);
     int (*PyDict_Next)(Object *, ptrdiff_t *position, Object **key, Object **value);
     ptrdiff_t (*PyTuple_Size)(Object *);
     Object *(*PyTuple_GetItem)(Object *, ptrdiff_t);
@@ -30,7 +31,7 @@ struct python {
     /* Objects: True, False, two classes, a dtype; attribute names; functions. */
     Object *True, *False, *Exception, *Tensor, *float32;
     Object *shape, *dtype, *is_cpu, *requires_grad;
-    Object *data_ptr, *is_contiguous, *empty_like, *is_grad_enabled;
+    Object *data_ptr, *is_contiguous, *is_grad_enabled, *empty_strided_cpu;
 } python;
 
 /* One thing that must be as recorded, in a dict in which a layer keeps its parts. There are three
@@ -44,9 +45,9 @@ struct condition {
 };
 
 /* The guard of one program. `by_shape` leads from the first input's shape to the second's, and so
-   on, and from the last to n and a tensor like each result. `as_returned` makes of the results what
-   the network returns; it is NULL where that is the only result. `recompile` is called where anything
-   is not as expected. */
+   on, and from the last to n and, for each result, the arguments that make a tensor for it.
+   `as_returned` makes of the results what the network returns; it is NULL where that is the only
+   result. `recompile` is called where anything is not as expected. */
 struct guard {
     int (*call_forward)(ptrdiff_t n, void *const *tensors, const float *const *parameters);
     const float *const *parameters;
@@ -115,12 +116,15 @@ static int network_holds(const struct guard *g)
     return 1;
 }
 
-/* Whether torch keeps notes for gradients now, and a parameter asks for one, which the program could
-   not pass on. `recompile` says so. */
-static int loses_gradients(const struct guard *g)
+/* Whether torch keeps notes for gradients now, which the program could not pass on. */
+static int are_notes_kept(void)
 {
-    if (is(python.PyObject_Vectorcall(python.is_grad_enabled, NULL, 0, NULL), python.False))
-        return 0;
+    return !is(python.PyObject_Vectorcall(python.is_grad_enabled, NULL, 0, NULL), python.False);
+}
+
+/* Whether a parameter asks for gradients. `recompile` says so. */
+static int asks_for_gradients(const struct guard *g)
+{
     for (ptrdiff_t i = 0; i < g->condition_count; i++) {
         const struct condition *c = &g->conditions[i];
         if (c->key == NULL || c->object != NULL)
@@ -134,28 +138,28 @@ static int loses_gradients(const struct guard *g)
     return 0;
 }
 
-/* Whether the program may read an input, or write a result. Then its numbers lie at *address.
+/* Whether the program may read an input. Then its numbers lie at *address.
    This asks more than is_readable in compiler.py: also for the type of x and its numbers, and for
    gradients. (A tensor without numbers has no address, and is left to `recompile`.) */
-static int is_readable(Object *x, void **address)
+static int is_readable(Object *x, int notes, void **address)
 {
     return is(python.PyObject_Type(x), python.Tensor) &&
            is(python.PyObject_GetAttr(x, python.dtype), python.float32) &&
            is(python.PyObject_GetAttr(x, python.is_cpu), python.True) &&
-           is(python.PyObject_GetAttr(x, python.requires_grad), python.False) &&
+           (!notes || is(python.PyObject_GetAttr(x, python.requires_grad), python.False)) &&
            is(ask(python.is_contiguous, x), python.True) &&
            (*address = address_of(x)) != NULL && (size_t)*address % sizeof(float) == 0;
 }
 
-/* n, and a tensor like each result; into `addresses`, where the inputs lie. NULL if an input is
+/* n, and what makes each result; into `addresses`, where the inputs lie. NULL if an input is
    not as expected. */
-static Object *look_up(const struct guard *g, Object *const *x, void **addresses)
+static Object *look_up(const struct guard *g, Object *const *x, int notes, void **addresses)
 {
     Object *found = g->by_shape;
     python.Py_IncRef(found);
     for (ptrdiff_t i = 0; found && i < g->input_count; i++) {
         Object *dict = found, *shape = NULL;
-        if (is_readable(x[i], &addresses[i]))
+        if (is_readable(x[i], notes, &addresses[i]))
             shape = python.PyObject_GetAttr(x[i], python.shape);
         found = shape ? python.PyObject_GetItem(dict, shape) : NULL;
         python.Py_DecRef(shape);
@@ -165,19 +169,22 @@ static Object *look_up(const struct guard *g, Object *const *x, void **addresses
 }
 
 /* What the network returns. NULL, and *done stays 0, where the program was not run to its end. */
-static Object *run(const struct guard *g, Object *const *x, int *done)
+static Object *run(const struct guard *g, Object *const *x, int notes, int *done)
 {
     void *addresses[g->input_count + g->result_count];
     Object *results[g->result_count], *returned = NULL;
-    Object *found = look_up(g, x, addresses);
+    Object *found = look_up(g, x, notes, addresses);
     if (found == NULL)
         return NULL;
     const ptrdiff_t n = python.PyLong_AsSsize_t(python.PyTuple_GetItem(found, 0));
     ptrdiff_t made = 0;
     int ready = 1;
     for (; ready && made < g->result_count; made++) {
-        results[made] = ask(python.empty_like, python.PyTuple_GetItem(found, made + 1));
-        ready = results[made] && is_readable(results[made], &addresses[g->input_count + made]);
+        Object *arguments = python.PyTuple_GetItem(found, made + 1);
+        results[made] = python.PyObject_CallObject(python.empty_strided_cpu, arguments);
+        void *address = results[made] ? address_of(results[made]) : NULL;
+        ready = address != NULL && (size_t)address % sizeof(float) == 0;
+        addresses[g->input_count + made] = address;
     }
     python.Py_DecRef(found);
     if (ready) {
@@ -215,8 +222,11 @@ static Object *call(Object *self, Object *const *inputs, ptrdiff_t count, Object
     const struct guard *g = guard_of(self);
     Object *returned = NULL;
     int done = 0;
-    if (count == g->input_count && names == NULL && network_holds(g) && !loses_gradients(g))
-        returned = run(g, inputs, &done);
+    if (count == g->input_count && names == NULL && network_holds(g)) {
+        const int notes = are_notes_kept();
+        if (!notes || !asks_for_gradients(g))
+            returned = run(g, inputs, notes, &done);
+    }
     if (done || is_interrupted())
         return returned;
     return python.PyObject_Vectorcall(g->recompile, inputs, count, names);

@@ -1,6 +1,6 @@
 /* Computes what the network in net.c computes, without Python.
 
-   Build it:  cc -std=c99 -O3 -fopenmp-simd -ffp-contract=off -march=native main.c net.c -o net -lm
+   Build it:  cc -std=c99 -O3 -fopenmp-simd -ffp-contract=off -fno-math-errno -fno-trapping-math -march=native main.c net.c -o net -lm
    Run it:    ./net weights.bin < rows.txt
    Time it:   ./net weights.bin 1000 < rows.txt
 

@@ -73,6 +73,11 @@ def softmax(x):
     return torch.softmax(x, -1)
 
 
+def log_softmax(x):
+    """The logarithm of each number in `softmax`."""
+    return torch.log_softmax(x, -1)
+
+
 gelu_tanh = partial(functional.gelu, approximate="tanh")
 
 
@@ -115,6 +120,11 @@ class Operation:
         """
         return len(self.operands) + 1 - self.c.count("{}") if self.rows else 0
 
+    @property
+    def is_row_by_row(self) -> bool:
+        """Whether `rows` may compute one row at a time; `dots` needs many."""
+        return bool(self.rows) and "{m}" not in self.rows
+
 
 def infix(function, sign):
     """Return an operation that Python and C write alike, with a sign between two operands."""
@@ -139,15 +149,17 @@ OPERATIONS = {
     "mul": infix(operator.mul, "*"),
     "div": infix(operator.truediv, "/"),
     "neg": Operation(operator.neg, "-{}", "-{}"),
-    "exp": Operation(torch.exp, "exp({})", "expf({})"),
+    "exp": Operation(torch.exp, "exp({})", "inline_expf({})"),
+    "log": Operation(torch.log, "log({})", "inline_logf({})"),
     "relu": Operation(torch.relu, "relu({})", "relu({})"),
-    "tanh": Operation(torch.tanh, "tanh({})", "tanhf({})"),
+    "tanh": Operation(torch.tanh, "tanh({})", "inline_tanhf({})"),
     "sigmoid": Operation(torch.sigmoid, "sigmoid({})", "sigmoid({})"),
     "silu": Operation(functional.silu, "silu({})", "silu({})"),
     "gelu": Operation(functional.gelu, "gelu({})", "gelu({})"),
     "gelu_tanh": Operation(gelu_tanh, "gelu_tanh({})", "gelu_tanh({})"),
     "rsqrt": Operation(torch.rsqrt, "rsqrt({})", "1 / sqrtf({})"),
     "softmax": by_rows(softmax, operands=("input",)),
+    "log_softmax": by_rows(log_softmax, operands=("input",)),
     "layer_norm": by_rows(layer_norm, operands=("input", "eps")),
     "rms_norm": by_rows(rms_norm, operands=("input", "eps")),
     "linear": Operation(
@@ -196,11 +208,21 @@ def record_gelu(recorder, input, approximate="none"):
 
 def record_softmax(recorder, input, dim=None, _stacklevel=None, dtype=None):
     """Record torch.softmax, over the last axis only; returns the symbol."""
+    return record_over_last("softmax", recorder, input, dim, dtype or _stacklevel)
+
+
+def record_log_softmax(recorder, input, dim=None, _stacklevel=None, dtype=None):
+    """Record torch.log_softmax, in the same way."""
+    return record_over_last("log_softmax", recorder, input, dim, dtype or _stacklevel)
+
+
+def record_over_last(name, recorder, input, dim, dtype):
+    """Record what goes over the last axis; to go over another one is refused."""
     last = len(recorder.node_of(input).shape or ()) - 1
-    dtype = dtype or isinstance(_stacklevel, torch.dtype)  # torch.softmax has it in this place
-    if dtype or dim is None or dim not in (-1, last):
-        recorder.refuse("unsupported", f"softmax with dim={dim} or a dtype")
-    return recorder.compute("softmax", input)
+    # torch.softmax has the dtype in the place of nn.functional.softmax's _stacklevel, a number
+    if isinstance(dtype, torch.dtype) or dim is None or dim not in (-1, last):
+        recorder.refuse("unsupported", f"{name} with dim={dim} or a dtype")
+    return recorder.compute(name, input)
 
 
 def record_layer_norm(recorder, input, normalized_shape, weight=None, bias=None, eps=1e-5, *_):
@@ -245,6 +267,7 @@ def scaled(recorder, value, weight, bias):
     return value if bias is None else recorder.compute("add", value, bias)
 
 
-LAYERS = [record_gelu, record_softmax, record_layer_norm, record_rms_norm, record_batch_norm]
-LAYERS = {one.__name__.removeprefix("record_"): one for one in [*LAYERS, record_dropout]}
+LAYERS = [record_gelu, record_softmax, record_log_softmax, record_dropout]
+LAYERS += [record_layer_norm, record_rms_norm, record_batch_norm]
+LAYERS = {one.__name__.removeprefix("record_"): one for one in LAYERS}
 """What torch calls it -> the function that records it."""

@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* a * b + c, in one step where the processor has one (clang has none for several numbers) */
+/* a * b + c, in one step where the processor has one (in sums, clang has none for several numbers) */
 #if defined(FP_FAST_FMAF) && !defined(__clang__)
 #define MULTIPLY_ADD(a, b, c) fmaf(a, b, c)
 #else
@@ -221,70 +221,230 @@ static inline void dots(ptrdiff_t n, ptrdiff_t k, ptrdiff_t m, const float *x,
         add_dots(longest, k, m, x + i, w + i, y);
 }
 
-/* Both functions let NaN through: no comparison with NaN is true. */
+/* This lets NaN through: no comparison with NaN is true. */
 static float relu(float x) { return x < 0 ? 0 : x; }
 
-static float sigmoid(float x)
+/* From here to `gelu_tanh`: functions of one number, such as C's own expf, logf, tanhf and erff,
+   which compute one number after the other. These are arithmetic alone, without branches, and
+   become part of the loop that calls them (INLINE), so that the compiler can make vectors of it.
+   NaN goes through all of them. Beside each stands how far it may be off, in units in the last
+   place (ulp); tests/hybrid/test_accuracy.py measures that. benchmarks/coefficients.py finds the
+   coefficients. Notebook 21 builds the first of them. */
+#define INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#pragma STDC FP_CONTRACT ON
+#endif
+
+/* A number and its bits: 1 for the sign, 8 for the exponent + 127, 23 for the digits. */
+typedef union { float number; unsigned bits; } both;
+
+/* 2 to the power k - 127, and 0 for k = 0. Of k, only the last 9 bits count; the first is 0. */
+INLINE float power_of_2(unsigned k)
 {
-    float e = expf(-fabsf(x)); /* at most 1: nothing overflows */
-    return (x < 0 ? e : 1) / (1 + e);
+    both power;
+    power.bits = k << 23;
+    return power.number;
 }
 
-/* e to the power x, for x up to 0. expf is in a library that computes one number after the other;
-   this is arithmetic alone, so the compiler makes vectors of it. With n the whole number nearest
-   to x / log 2, it is 2 to the n, times a polynomial of the rest, which is at most 0.35. To add
-   1.5 * 2^23 leaves n in the last bits of a float; shifted, these are the bits of 2 to the n.
-   (Polynomial: S. Moshier's Cephes library, expf. Off by two units in the last place at most.) */
-static inline float power_of_e(float x)
+/* e^r, for |r| up to 0.35. The polynomial is off by 0.03 ulp; rounding comes on top. */
+INLINE float exp_polynomial(float r)
 {
-    union { float number; unsigned bits; } shifted, scale;
-    const float far = 12582912;
-    shifted.number = x * 1.44269504f + far;
-    const float n = shifted.number - far, r = x - n * 0.693359375f + n * 2.12194440e-4f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f, p = p * r + 8.3334519073e-3f, p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f, p = p * r + 5.0000001201e-1f;
-    scale.bits = (shifted.bits + 127) << 23;
-    const float power = (p * r * r + r + 1) * scale.number;
-    return x < -87 ? 0 : power; /* below, it is less than the smallest ordinary number */
+    float p = 1.38210563e-3f;
+    p = MULTIPLY_ADD(p, r, 8.36867467e-3f), p = MULTIPLY_ADD(p, r, 4.16682623e-2f);
+    p = MULTIPLY_ADD(p, r, 0.166665211f), p = MULTIPLY_ADD(p, r, 0.49999994f);
+    p = MULTIPLY_ADD(p, r, 1);
+    return MULTIPLY_ADD(p, r, 1);
 }
 
-/* 1 / (1 + e^-x), as sigmoid, in vectors */
-static inline float logistic(float x)
+/* e^(x - less), without the factor 2^n: x is n log 2 + r, with a whole number n (range reduction).
+   Floats near 1.5 * 2^23 are whole numbers, so to add it rounds, and the last bits of the sum are n;
+   n stops at `most`. log 2 is taken off in two parts; the first has 15 digits, so n times it is
+   exact. `less` is what x itself has no digits for. */
+INLINE float exp_without_power_of_2(float x, float less, unsigned most, unsigned *n)
 {
-    const float e = power_of_e(-fabsf(x));
-    return (x < 0 ? e : 1) / (1 + e);
+    const both far = {12582912};
+    both sum = {MULTIPLY_ADD(x, 1.44269504f, far.number)};
+    sum.bits = sum.bits < far.bits + most ? sum.bits : far.bits + most;
+    *n = sum.bits;
+    const float whole = sum.number - far.number, r = MULTIPLY_ADD(whole, -0.693145752f, x) - less;
+    return exp_polynomial(MULTIPLY_ADD(whole, -1.42860677e-6f, r));
+}
+static const unsigned no_limit = 0xffffffff - 0x4b400000; /* the largest, less the bits of `far` */
+
+/* e^x. A float has exponents from -126 to 127 only, so the factor 2^n comes in two halves; with an n
+   of 150 it is infinite. */
+INLINE float inline_expf(float x) /* 0.9 ulp, or 1.2 where MULTIPLY_ADD takes two steps */
+{
+    unsigned n;
+    const float p = exp_without_power_of_2(x < -104 ? -104 : x, 0, 150, &n);
+    n += 2 * 127;
+    return p * power_of_2(n / 2) * power_of_2(n - n / 2);
 }
 
-static inline float silu(float x) { return x * logistic(x); }
-
-/* x times the chance that a normal random number is below x */
-static inline float gelu(float x) { return 0.5f * x * (1 + erff(x * 0.70710678f)); }
-
-/* the same, nearly; 1 + tanh(u) is 2 / (1 + e^-2u) */
-static inline float gelu_tanh(float x)
+/* log(x). x is 2^n (1 + f), with f between sqrt(1/2) - 1 and sqrt(2) - 1: the whole number whose
+   bits are those of x has n in front. Below 2^-126 floats have fewer digits, so these are made
+   larger. */
+INLINE float inline_logf(float x) /* 1 ulp */
 {
-    return x * logistic(1.59576912f * (x + 0.044715f * x * x * x));
+    const float tiny = 1.17549435e-38f, lift = x < tiny ? 25 : 0;
+    both rest = {x < tiny ? x * 33554432 : x};
+    const int n = (int)(rest.bits - 0x3f3504f3u) >> 23;
+    rest.bits -= (unsigned)n << 23;
+    const float f = rest.number - 1, square = f * f, whole = n - lift;
+    float p = MULTIPLY_ADD(f, -7.63639957e-2f, 0.127621993f);
+    p = MULTIPLY_ADD(square, p, MULTIPLY_ADD(f, -0.131596133f, 0.142015815f));
+    p = MULTIPLY_ADD(square, p, MULTIPLY_ADD(f, -0.166234091f, 0.200012416f));
+    p = MULTIPLY_ADD(square, p, MULTIPLY_ADD(f, -0.250008196f, 0.333333313f));
+    const float small = MULTIPLY_ADD(whole, 1.42860677e-6f, p * square * f);
+    const float result = MULTIPLY_ADD(whole, 0.693145752f, MULTIPLY_ADD(-0.5f, square, small) + f);
+    return x > 0 ? x < INFINITY ? result : x : x == 0 ? -INFINITY : NAN;
 }
 
-/* The next three compute the n rows of y from those of x, of k numbers each. Sums may be
-   taken in another order, as in `dots`. */
+/* y / (1 + e^-x). Both are made smaller by 2^-32, so that e^-x is infinite only where the result is
+   0. */
+INLINE float logistic(float y, float x)
+{
+    const float one = 2.32830644e-10f;
+    unsigned n;
+    const float p = exp_without_power_of_2(x > 64 ? -64 : -x, 0, 159, &n);
+    return y * one / MULTIPLY_ADD(p, power_of_2(n + 127 - 32), one);
+}
 
-/* The largest number is taken off first, so that no power is larger than 1. */
+INLINE float sigmoid(float x) { return logistic(1, x); } /* 2.5 ulp */
+
+/* x * sigmoid(x). A large x is taken into the quotient: sigmoid(-90) alone would have few digits. */
+INLINE float silu(float x) /* 2.9 ulp */
+{
+    const float y = x < -1 ? x : 1;
+    return logistic(y, x) * (x < -1 ? 1 : x);
+}
+
+/* tanh(x) is 1 - 2 sigmoid(-2x). Of a small x this would keep few digits; there it is x + x^3 times
+   a polynomial of x^2. */
+INLINE float inline_tanhf(float x) /* 1 ulp, or 1.1 */
+{
+    const float size = fabsf(x), square = x * x;
+    float p = -3.58595862e-4f;
+    p = MULTIPLY_ADD(p, square, 2.30188458e-3f), p = MULTIPLY_ADD(p, square, -7.94684514e-3f);
+    p = MULTIPLY_ADD(p, square, 2.14871764e-2f), p = MULTIPLY_ADD(p, square, -5.38799874e-2f);
+    p = MULTIPLY_ADD(p, square, 0.133323476f), p = MULTIPLY_ADD(p, square, -0.333332956f);
+    const float small = MULTIPLY_ADD(size, p * square, size);
+    const float large = 1 - 2 * sigmoid(-2 * size);
+    return copysignf(square < 1 ? small : large, x);
+}
+
+/* x times the chance that a normal random number is below x. With a = |x|, the chance to be above a
+   is e^(-a^2/2) / 2 times a function that falls slowly, here a quotient of two polynomials, which
+   are added up in pairs: so no sum waits for many others, and fewer roundings meet. Of a^2 only the
+   first half of a's digits is squared at once, which is exact; the rest is `less`. So it keeps its
+   digits where 1 + erf would have none. From 14.5 on the chance is 0. (The bits of positive numbers
+   are in their order. 0 * x is 0 with the sign of x.) */
+INLINE float gelu(float x) /* 5.7 ulp, or 7.3; above 1, 1.4 */
+{
+    const both most = {14.5f};
+    both size = {fabsf(x)}, half;
+    size.bits = size.bits < most.bits ? size.bits : most.bits;
+    half.bits = size.bits & 0xfffff000;
+    const float a = size.number, b = half.number;
+    unsigned n;
+    const float p = exp_without_power_of_2(-0.5f * b * b, 0.5f * (a - b) * (a + b), no_limit, &n);
+    const float a2 = a * a;
+    float top = MULTIPLY_ADD(a, 8.08838308e-2f, 0.365380883f);
+    top = MULTIPLY_ADD(a2, 8.17123428e-3f, top);
+    top = MULTIPLY_ADD(a2, top, MULTIPLY_ADD(a, 0.875190735f, 1));
+    float bottom = MULTIPLY_ADD(a, 1.02410009e-2f, 0.101379424f);
+    bottom = MULTIPLY_ADD(a2, bottom, MULTIPLY_ADD(a, 0.468025744f, 1.20029819f));
+    bottom = MULTIPLY_ADD(a2, bottom, MULTIPLY_ADD(a, 1.67307556f, 1));
+    const float raised = p * power_of_2(n + 127 + 26), above = raised * (a * (top / bottom));
+    return (x > 0 ? x : 0 * x) - above * 7.4505806e-9f; /* 2^-27: half of 2^-26 */
+}
+
+/* the same, nearly: x * (1 + tanh(u)) / 2, which is x * sigmoid(2u). 3 ulp from -1 on; to the left the
+   rounding of 2u counts, the more the larger it is. */
+INLINE float gelu_tanh(float x)
+{
+    const float twice = x * MULTIPLY_ADD(x * x, 7.13548163e-2f, 1.59576912f);
+    const float y = x < -1 ? x : 1;
+    return logistic(y, twice) * (x < -1 ? 1 : x);
+}
+
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+/* The next four compute the n rows of y from those of x, of k numbers each. Sums may be taken in
+   another order, as in `dots`. */
+
+/* The largest of k numbers, or any if there is a NaN. The bits of floats, as whole numbers, are in
+   the same order once those below 0 are turned around; of a maximum of floats, most compilers make
+   no vectors. */
+static inline float largest(ptrdiff_t k, const float *x)
+{
+    int most = -0x7f800001; /* of -INFINITY */
+    for (ptrdiff_t i = 0; i < k; i++) {
+        const both one = {x[i]};
+        const int bits = (int)one.bits, order = bits ^ (bits >> 31 & 0x7fffffff);
+        most = order > most ? order : most;
+    }
+    const both found = {.bits = (unsigned)(most ^ (most >> 31 & 0x7fffffff))};
+    return found.number;
+}
+
+/* 2^24 e^x, for x up to 0: so large, it never needs two factors. */
+INLINE float exp_times_2_24(float x)
+{
+    unsigned n;
+    const float p = exp_without_power_of_2(x < -104 ? -104 : x, 0, no_limit, &n);
+    return p * power_of_2(n + 127 + 24);
+}
+
+/* The largest number is taken off first, so that no power is larger than 1. A NaN reaches the sum,
+   and so its row. */
 static inline void softmax(ptrdiff_t n, ptrdiff_t k, const float *restrict x, float *restrict y)
 {
-    for (ptrdiff_t r = 0; r < n; r++, x += k, y += k) {
-        float largest = -INFINITY, sum = 0;
+    for (ptrdiff_t r = 0; r < n; r += one, x += k, y += k) {
+        const float most = largest(k, x);
+        float sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (ptrdiff_t i = 0; i < k; i++) {
+            y[i] = exp_times_2_24(x[i] - most);
+            sum += y[i];
+        }
+        const float scale = 1 / sum; /* 2^24 is in both */
         for (ptrdiff_t i = 0; i < k; i++)
-            largest = x[i] < largest ? largest : x[i]; /* a NaN stays */
-        for (ptrdiff_t i = 0; i < k; i++)
-            y[i] = power_of_e(x[i] - largest);
+            y[i] *= scale;
+    }
+}
+
+/* log(softmax(x)), without a quotient, which might be 0 */
+static inline void log_softmax(ptrdiff_t n, ptrdiff_t k, const float *restrict x,
+                               float *restrict y)
+{
+    for (ptrdiff_t r = 0; r < n; r += one, x += k, y += k) {
+        const float most = largest(k, x);
+        float sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (ptrdiff_t i = 0; i < k; i++)
-            sum += y[i];
+            sum += exp_times_2_24(x[i] - most);
+        const float rest = inline_logf(sum * 5.96046448e-8f);
         for (ptrdiff_t i = 0; i < k; i++)
-            y[i] /= sum;
+            y[i] = x[i] - most - rest;
     }
+}
+
+/* The sum of k numbers, or of their squares; of parts, as in `dots`. */
+static inline float sum_of(ptrdiff_t k, const float *x, int squares)
+{
+    float sum = 0;
+    for (ptrdiff_t i = 0; i < k; i += longest * one) {
+        const ptrdiff_t end = smaller(i + longest, k);
+        float part = 0;
+#pragma omp simd reduction(+ : part)
+        for (ptrdiff_t j = i; j < end; j++)
+            part += squares ? x[j] * x[j] : x[j];
+        sum += part;
+    }
+    return sum;
 }
 
 /* The variance is the mean square of what is left without the mean: of large numbers that
@@ -292,18 +452,11 @@ static inline void softmax(ptrdiff_t n, ptrdiff_t k, const float *restrict x, fl
 static inline void layer_norm(ptrdiff_t n, ptrdiff_t k, float eps, const float *restrict x,
                               float *restrict y)
 {
-    for (ptrdiff_t r = 0; r < n; r++, x += k, y += k) {
-        float sum = 0, squares = 0;
-#pragma omp simd reduction(+ : sum)
+    for (ptrdiff_t r = 0; r < n; r += one, x += k, y += k) {
+        const float mean = sum_of(k, x, 0) / k;
         for (ptrdiff_t i = 0; i < k; i++)
-            sum += x[i];
-        const float mean = sum / k;
-#pragma omp simd reduction(+ : squares)
-        for (ptrdiff_t i = 0; i < k; i++) {
             y[i] = x[i] - mean;
-            squares += y[i] * y[i];
-        }
-        const float scale = 1 / sqrtf(squares / k + eps);
+        const float scale = 1 / sqrtf(sum_of(k, y, 1) / k + eps);
         for (ptrdiff_t i = 0; i < k; i++)
             y[i] *= scale;
     }
@@ -312,12 +465,8 @@ static inline void layer_norm(ptrdiff_t n, ptrdiff_t k, float eps, const float *
 static inline void rms_norm(ptrdiff_t n, ptrdiff_t k, float eps, const float *restrict x,
                             float *restrict y)
 {
-    for (ptrdiff_t r = 0; r < n; r++, x += k, y += k) {
-        float squares = 0;
-#pragma omp simd reduction(+ : squares)
-        for (ptrdiff_t i = 0; i < k; i++)
-            squares += x[i] * x[i];
-        const float scale = 1 / sqrtf(squares / k + eps);
+    for (ptrdiff_t r = 0; r < n; r += one, x += k, y += k) {
+        const float scale = 1 / sqrtf(sum_of(k, x, 1) / k + eps);
         for (ptrdiff_t i = 0; i < k; i++)
             y[i] = x[i] * scale;
     }

@@ -56,10 +56,10 @@ def test_a_weight_is_kept_until_the_next_call(net, x, collect):
 
 def test_a_weight_that_a_call_is_reading_is_kept(collect):
     def net_of(width):
-        layers = nn.Linear(width, width), *[nn.Tanh() for _ in range(20)]
+        layers = [nn.Linear(width, width) for _ in range(8)]
         return nn.Sequential(*layers).requires_grad_(False)
 
-    net, many, one = net_of(64), torch.randn(12_000, 64), torch.randn(1, 64)
+    net, many, one = net_of(512), torch.randn(6_000, 512), torch.randn(1, 512)
     fast = hybridize(net, one)
     fast(many)
     storage = StorageWeakRef(net[0].weight.untyped_storage())
@@ -73,7 +73,7 @@ def test_a_weight_that_a_call_is_reading_is_kept(collect):
     thread.start()
     started.wait(60)
     time.sleep(0.05)
-    net[0].weight = nn.Parameter(torch.randn(64, 64), False)
+    net[0].weight = nn.Parameter(torch.randn(512, 512), False)
     fast(one)
     collect()
     expired, alive = storage.expired(), thread.is_alive()
