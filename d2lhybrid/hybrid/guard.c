@@ -146,7 +146,8 @@ static int is_readable(Object *x, int notes, void **address)
     return is(python.PyObject_Type(x), python.Tensor) &&
            is(python.PyObject_GetAttr(x, python.dtype), python.float32) &&
            is(python.PyObject_GetAttr(x, python.is_cpu), python.True) &&
-           (!notes || is(python.PyObject_GetAttr(x, python.requires_grad), python.False)) &&
+           (!notes ||
+            is(python.PyObject_GetAttr(x, python.requires_grad), python.False)) &&
            is(ask(python.is_contiguous, x), python.True) &&
            (*address = address_of(x)) != NULL && (size_t)*address % sizeof(float) == 0;
 }

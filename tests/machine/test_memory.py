@@ -2,6 +2,7 @@
 
 import pytest
 
+from d2lhybrid import toolchain
 from d2lhybrid.machine import memory
 from d2lhybrid.machine.memory import in_c, misses, nanoseconds_a_hop
 
@@ -11,6 +12,7 @@ def without_a_compiler(request, monkeypatch, tmp_path):
     monkeypatch.setattr(memory, "CHASE", memory.CHASE + f"/* not compiled yet: {tmp_path} */\n")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CC", "")
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)  # nor one from pip
     if request.param == "one that fails":  # such as a clang that does not know an option
         (tmp_path / "cc").write_text("#!/bin/sh\nexit 1\n")
         (tmp_path / "cc").chmod(0o755)
