@@ -179,8 +179,8 @@ class Writer:
         value, op = self.rng.choice(self.values[-3:]), self.rng.choice([*UNARY, "exp"])
         if op == "exp" and value.bound > 7:
             op = "tanh"
-        bound = {"exp": 1100.0, "tanh": 1.0, "sigmoid": 1.0, "rsqrt": 1.0}.get(op, value.bound + 1)
-        self.write(self.rng.choice(UNARY[op]), value, bound=bound)
+        bounds = {"exp": 1100.0, "tanh": 1.0, "sigmoid": 1.0, "rsqrt": 1.0, "log": value.bound + 1}
+        self.write(self.rng.choice(UNARY[op]), value, bound=bounds.get(op, value.bound))
 
     def rows(self):
         value = self.rng.choice(self.values[-3:])
@@ -190,9 +190,8 @@ class Writer:
         op = "softmax" if width < 7 else self.rng.choice(list(ROWS))
         setattr(self.net, name, self.rng.choice([nn.LayerNorm, nn.RMSNorm])(width))
         template = self.rng.choice(ROWS[op]).replace("NAME", name).replace("WIDTH", str(width))
-        self.write(
-            template, value, bound=2 * value.bound + width if op == "log_softmax" else width**0.5
-        )
+        bounds = {"softmax": 1.0, "log_softmax": 2 * value.bound + width}
+        self.write(template, value, bound=bounds.get(op, width**0.5))
 
     def binary(self):
         pair = [self.rng.choice(self.values[-3:]), self.operand()]

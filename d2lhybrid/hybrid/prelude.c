@@ -312,12 +312,13 @@ INLINE float logistic(float y, float x)
 
 INLINE float sigmoid(float x) { return logistic(1, x); } /* 2.5 ulp */
 
-/* x * sigmoid(x). A large x is taken into the quotient: sigmoid(-90) alone would have few digits. */
-INLINE float silu(float x) /* 2.9 ulp */
+/* x * sigmoid(z). A large x is taken into the quotient: sigmoid(-90) alone would have few digits. */
+INLINE float times_sigmoid(float x, float z)
 {
-    const float y = x < -1 ? x : 1;
-    return logistic(y, x) * (x < -1 ? 1 : x);
+    return logistic(x < -1 ? x : 1, z) * (x < -1 ? 1 : x);
 }
+
+INLINE float silu(float x) { return times_sigmoid(x, x); } /* 2.9 ulp */
 
 /* tanh(x) is 1 - 2 sigmoid(-2x). Of a small x this would keep few digits; there it is x + x^3 times
    a polynomial of x^2. */
@@ -363,9 +364,7 @@ INLINE float gelu(float x) /* 5.7 ulp, or 7.3; above 1, 1.4 */
    rounding of 2u counts, the more the larger it is. */
 INLINE float gelu_tanh(float x)
 {
-    const float twice = x * MULTIPLY_ADD(x * x, 7.13548163e-2f, 1.59576912f);
-    const float y = x < -1 ? x : 1;
-    return logistic(y, twice) * (x < -1 ? 1 : x);
+    return times_sigmoid(x, x * MULTIPLY_ADD(x * x, 7.13548163e-2f, 1.59576912f));
 }
 
 #ifdef __clang__
@@ -433,9 +432,9 @@ static inline void log_softmax(ptrdiff_t n, ptrdiff_t k, const float *restrict x
 }
 
 /* The sum of k numbers, or of their squares; of parts, as in `dots`. */
-static inline float sum_of(ptrdiff_t k, const float *x, int squares)
+static inline double sum_of(ptrdiff_t k, const float *x, int squares)
 {
-    float sum = 0;
+    double sum = 0;
     for (ptrdiff_t i = 0; i < k; i += longest * one) {
         const ptrdiff_t end = smaller(i + longest, k);
         float part = 0;
