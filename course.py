@@ -27,6 +27,8 @@ def main(*words):
 
 
 if __name__ == "__main__":
+    if sys.stdout:  # None where it was closed
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         sys.exit(main(*sys.argv[1:]))
     except KeyboardInterrupt:

@@ -1,5 +1,9 @@
 """`python -m benchmarks`: does `compare` tell the truth on this machine, and in theory?
 
+What is said of the limits, for each program: the regime that is predicted, the share of overhead
+that is predicted and found, the time of a call that is predicted and measured, and their ratio;
+the bound, and by how much torch.compile made it faster.
+
 What the self-test says, for each question whose answer is known:
 
     runs             how often it was asked
@@ -32,9 +36,10 @@ from functools import partial
 from d2lhybrid.cli.compare import positive_int
 from d2lhybrid.tables import text_table
 
-from . import selftest, simulation
+from . import limits, selftest, simulation
 
 COMMANDS = {  # name -> module, function, runs unless said otherwise, about them
+    "limits": (limits, limits.predictions, 1, "processes of each, 1 or 8: six minutes, or 40"),
     "self-test": (selftest, selftest.self_test, 10, "10 take four minutes, 100 suffice"),
     "simulate": (simulation, simulation.simulate, 100, "100 take a minute, 2000 suffice"),
 }

@@ -124,6 +124,9 @@ from .plot.timeline import (
     plot_timeline as plot_timeline,
     plot_times as plot_times,
 )
+from .roofline.limits import (
+    limits as limits,
+)
 from .text.program import (
     as_text as as_text,
     names_in as names_in,

@@ -1,4 +1,4 @@
-"""From C source to functions that Python can call. Explained in notebook 12."""
+"""From C source to functions that Python can call. Explained in notebook 13."""
 
 import ctypes
 import os

@@ -15,7 +15,7 @@ from tools import site
 from tools.site import ROOT
 
 SOME = ["index.html", "404.html", "API.html", "notebooks/06_measuring_honestly.html"]
-SOME += ["zh/index.html", "zh/GLOSSARY.html", "zh/notebooks/12_write_your_own_hybridizer.html"]
+SOME += ["zh/index.html", "zh/GLOSSARY.html", "zh/notebooks/13_write_your_own_hybridizer.html"]
 LOOKS = [(1300, "light"), (390, "dark"), (1300, "dark"), (390, "light")]
 ALL = os.environ.get("D2LHYBRID_ALL_PAGES")
 
@@ -39,10 +39,10 @@ SEARCHES = {
     "constant folding": "GLOSSARY.html",
     "AMD EPYC": "results.html",
     "plot_roofline": "API.html",
-    "all-reduce": "notebooks/25_rings.html",
+    "all-reduce": "notebooks/26_rings.html",
     "常量折叠": "zh/notebooks/02_symbolic_programs.html",
     "守卫": "zh/notebooks/10_torch_compile.html",
-    "环": "zh/notebooks/25_rings.html",
+    "环": "zh/notebooks/26_rings.html",
 }
 
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # The lowest first. A module imports from lower floors, and from its own wing.
 FLOORS = {
     "d2lhybrid": "exercises+tables+nets text frameworks workers benchmark d2l plot toolchain "
-    "hybrid threads world machine cross_framework cli __main__",
+    "roofline hybrid threads world machine cross_framework cli __main__",
     "tools": "files manifest notebook+environment+colab translate "
     "reading+checking+handouts+authoring+glossary+run_notebooks site_pages+site_run site commands",
     "grading": "judge submissions+sandbox pages",
@@ -98,7 +98,8 @@ def test_a_tool_needs_nothing_but_python(name):
     assert {one.split(".")[0] for one in named} <= {*sys.stdlib_module_names, "tools", "grading"}
 
 
-OF_FRAMEWORKS = ("d2lhybrid.frameworks", "d2lhybrid.hybrid", "d2lhybrid.cross_framework")
+OF_FRAMEWORKS = ("d2lhybrid.frameworks", "d2lhybrid.roofline", "d2lhybrid.hybrid")
+OF_FRAMEWORKS += ("d2lhybrid.cross_framework",)
 WITHOUT = [name for name in modules("d2lhybrid") if wing(name) not in OF_FRAMEWORKS]
 
 

@@ -7,7 +7,7 @@ from sanitizer import PATTERNS, TEXT, sanitize
 
 
 def test_nbval_finds_every_pattern():
-    assert len(PATTERNS) == TEXT.count("\nregex: ") == TEXT.count("\nreplace: ") == 15
+    assert len(PATTERNS) == TEXT.count("\nregex: ") == TEXT.count("\nreplace: ") == 17
 
 
 MASKED = [
@@ -45,6 +45,11 @@ MASKED = [
     ("script   33.79 ms      at once", "script FIGURES"),
     ("script  in a cold process, warm cache   1.2 s  no clear gain", "in a cold process FIGURES"),
     ("our own C    664 KiB   0 MiB    1.2 ms   3.8 \u00b5s", "our own C FIGURES"),
+    (
+        "calls  bytes  flops  overhead  memory  compute\nrelu  1  2.05 k  4.17 µs\n5 operations\n",
+        "calls  bytes  flops  overhead  memory  compute FIGURES\n",
+    ),
+    ("<th>compute</th></tr>\n<tr>relu</tr>\n</table>", "compute</th></tr> FIGURES</table>"),
     ('<td class="measured" x>1.2</td>', '<td class="measured" x>FIGURES</td>'),
     ('<svg a="b"\ndata-figures="measured" c><rect x="1"/>\n</svg>', "<svg>FIGURES</svg>"),
     ("<function f at 0x7f3a2b4c5d60>", "<function f at <address>>"),

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "d2lhybrid"
 
 def answer(folder, language, said):
     """The section with which the main path ends, in its own words."""
-    name = "17_side_by_side"
+    name = "18_side_by_side"
     cells = json.loads((folder / f"notebooks/{name}.ipynb").read_text("utf-8"))["cells"]
     texts = {one["id"]: notebook.source(one) for one in cells if one["cell_type"] == "markdown"}
     whole = "\n\n".join(texts.values())

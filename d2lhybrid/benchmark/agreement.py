@@ -112,7 +112,8 @@ def formats_of(result: Any) -> set[str]:
 def parts_of(result: Any) -> tuple[type, Mapping | None]:
     """Return (kind, parts): two results agree only if their kinds are the same.
 
-    `kind` is dict, list (also for tuples), a dataclass, Number (also for arrays), or object.
+    `kind` is dict, list (also for tuples), a dataclass, Number (also for arrays), or object. A
+    masked array is a kind of its own; its parts are the mask, and the numbers that it leaves.
     `parts` maps keys, positions or field names to the parts; it is None for a result without parts.
     """
     if isinstance(result, Mapping):
@@ -121,6 +122,10 @@ def parts_of(result: Any) -> tuple[type, Mapping | None]:
         return list, dict(enumerate(result))
     if is_dataclass(result) and not isinstance(result, type):
         return type(result), {field.name: getattr(result, field.name) for field in fields(result)}
+    if hasattr(result, "filled"):  # a masked array of NumPy's
+        from numpy.ma import getmaskarray
+
+        return type(result), {"mask": getmaskarray(result), "numbers": result.filled(0)}
     return Number if isinstance(result, Number) or hasattr(result, "shape") else object, None
 
 
@@ -178,7 +183,8 @@ def usual_size(*arrays: Any) -> float:
     """The lower quartile of the magnitudes in NumPy arrays, without zeros and infinities.
 
     A constant that fills places, such as the -1e9 of a mask, doesn't count: a number that stands in
-    an array more than once. Where nothing else is left, it does.
+    an array more than once, and in more than 1% of its places (coarse formats repeat others, too).
+    Where nothing else is left, it does.
     """
     import numpy
 
@@ -187,8 +193,8 @@ def usual_size(*arrays: Any) -> float:
         numbers, counts = numpy.unique(array, return_counts=True)
         numbers = abs(numbers)
         usable = numpy.isfinite(numbers) & (numbers > 0)
-        once = numbers[usable & (counts == 1)]
-        kept = once if once.size else numbers[usable]
+        rare = usable & (counts <= max(1, array.size // 100))
+        kept = numpy.repeat(numbers, counts * rare) if rare.any() else numbers[usable]
         found += [numpy.quantile(kept, 0.25, method="lower")] if kept.size else []
     return float(max(found, default=0.0))
 

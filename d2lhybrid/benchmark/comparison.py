@@ -46,6 +46,7 @@ The usual tool for two separate runs is `pyperf compare_to`.
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from math import inf
 from random import Random
@@ -79,6 +80,7 @@ def compare(
     tolerance: float | None = None,
     time_limit: float | None = None,
     single_calls: bool = False,
+    explain: str | None = None,
     progress: Callable[[str], None] | None = None,
     on_error: Callable[[CandidateError], None] | None = None,
     clock: Callable[[], float] = device_clock,
@@ -109,6 +111,8 @@ def compare(
             one. Where calls are long, a single trial measures 10 rounds at least.
         single_calls: Whether programs also time calls one by one, each up to SINGLE seconds, and
             say how much memory they took.
+        explain: A function, "module:name", that the baseline's last process calls with the
+            candidate, when all is measured. Returns what JSON has, for the answer's `reason`.
         progress: Gets a text about each step. By default they are shown on stderr if that is a
             terminal.
         on_error: Gets the error of a candidate that fails, or returns something else than the
@@ -129,7 +133,7 @@ def compare(
         time_limit = 1.0 if processes == 1 else processes / 4
     machine = describe_machine(*args)
     show = progress_line(progress)
-    trial, done, notes, duration = None, [], [], 0.0
+    trial, done, notes, duration, reason = None, [], [], 0.0, None
     load = load_average()
 
     def failed(error):
@@ -142,7 +146,7 @@ def compare(
         kept = tuple({label: timings[label] for label in left} for timings in done)
         here = machine | {"load": [load, load_average()]}
         return Comparison(
-            base_label, kept, MIN_EFFECT, duration, complete, here, calls, tuple(notes)
+            base_label, kept, MIN_EFFECT, duration, complete, here, calls, tuple(notes), reason
         )
 
     try:
@@ -161,10 +165,12 @@ def compare(
                         check_results(trial.runners, base_label, tolerance, failed)
                 trial.measure(base_label, time_limit / processes, processes == 1 and time_limit > 0)
                 if i == 0:
-                    notes += trial.notes(check)
+                    notes += trial.notes(base_label, check)
                     machine["by_processor"] = trial.by_processor
                 if single_calls and all(runner.worker for runner in trial.runners.values()):
                     trial.time_single_calls(min(time_limit / processes, SINGLE))
+                if explain and i == processes - 1:
+                    reason = trial.explain(base_label, explain)
             if len(trial.runners) < 2:
                 raise ValueError(f"nothing is left to compare with {base_label!r}")
             candidates = {label: candidates[label] for label in trial.runners}
@@ -207,9 +213,8 @@ def checked(candidates, baseline, processes, calls):
 class Trial:
     """One process of each candidate: warmed up, and measured in rounds.
 
-    `runners` maps labels to runners that are loaded; `rounds` holds what was measured, in
-    `duration` seconds. `show` gets texts about the progress, `failed` the error of a candidate that
-    fails; if it returns, the candidate is left out.
+    `runners` maps labels to loaded runners, `rounds` is what was measured, in `duration` seconds.
+    `show` gets texts on progress, `failed` a candidate's error, which is left out if that returns.
     """
 
     def __init__(self, runners, clock, show, failed):
@@ -275,8 +280,7 @@ class Trial:
     def time_single_calls(self, seconds: float) -> None:
         """Let each program time calls one by one for so many seconds, and say what memory it took.
 
-        Where a block is a single call, the blocks are such times already, and only memory is asked
-        for.
+        Where a block is a single call, blocks are such times already: only memory is asked for.
         """
         if not self.rounds:  # too few candidates are left
             return
@@ -289,13 +293,23 @@ class Trial:
                 ready.append(runner.label)
         self._keep(ready)
 
-    def notes(self, checked: bool) -> list[str]:
-        """Return what must be said of the candidates, beside how fast they are.
+    def explain(self, label: str, function: str) -> dict[str, Any] | None:
+        """Return {"limits": what the function says of a candidate, "graphs": what each became}.
 
-        `checked`: whether their results were compared.
+        None if it says nothing, or fails: what was measured is there all the same.
         """
+        with suppress(CandidateError, AttributeError):  # a callable of this process has no explain
+            said = self.runners[label].explain(function)
+            graphs = {label: runner.graphs for label, runner in self.runners.items()}
+            return said and {"limits": said, "graphs": graphs}
+
+    def notes(self, baseline: str, checked: bool) -> list[str]:
+        """Return what must be said beside speeds. `checked`: whether results were compared."""
         runners = self.runners.values()
         notes = [f"{runner.label}: {note}" for runner in runners for note in runner.notes()]
+        if not self.runners[baseline].returns_same:  # or all may write to a buffer of their own
+            what = "returned the same object in each call, so it may compute nothing"
+            notes += [f"{runner.label}: {what}" for runner in runners if runner.returns_same]
         if not checked:
             return notes
         results = {runner: runner.results for runner in runners}
@@ -309,9 +323,8 @@ class Trial:
         formats = {runner.label: formats_of(results[runner]) for runner in runners}
         if len({*map(frozenset, formats.values())}) > 1 and all(formats.values()):
             kinds = [f"{label} in {', '.join(sorted(one))}" for label, one in formats.items()]
-            notes.append(
-                f"formats differ, so the coarsest one's rounding is allowed: {'; '.join(kinds)}"
-            )
+            what = "formats differ, so the coarsest one's rounding is allowed"
+            notes.append(f"{what}: {'; '.join(kinds)}")
         if not any(has_values(result) for kept in results.values() for result in kept):
             notes.append("all results are None or NaN, so only times were compared")
             quick = [n for n, one in self.timings().items() if one.median_time < NOTHING]

@@ -79,6 +79,15 @@ def peak_memory() -> int | None:
     return None
 
 
+def page_faults() -> int:
+    """Return how many pages of memory this process was handed so far; 0 where nobody says it."""
+    with suppress(ImportError):  # as on Windows
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    return 0
+
+
 def bytes_in(file: str, name: str) -> int:
     """Return what one of Linux's files says in a line such as "VmHWM:  5 kB"; 0 if it does not."""
     with suppress(OSError, TypeError):
@@ -171,9 +180,12 @@ def kinds_so_far() -> tuple[set, tuple[int, int, int, int]]:
 
     `kinds` has the kinds that were built here, and the types of all objects that are alive: they
     tell what was compiled before `compare` came. In notebook 06 that is what makes the process
-    warm. `compilations` are the counts of `frameworks.compilations`.
+    warm. What a framework defines for itself and has not used yet tells nothing. `compilations` are
+    the counts of `frameworks.compilations`.
     """
-    return _built | {type(thing) for thing in gc.get_objects()}, frameworks.compilations()
+    things = gc.get_objects()
+    kinds = {type(thing) for thing in things} - frameworks.unused_kinds(things)
+    return _built | kinds, frameworks.compilations()
 
 
 def build_state(built: Any, kinds: set, compilations: tuple[int, int, int, int]) -> str:

@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from importlib import import_module
+from statistics import median
 from tempfile import TemporaryDirectory
 from time import monotonic, perf_counter, process_time
 from types import ModuleType
@@ -29,7 +31,7 @@ from .. import workers
 from ..frameworks import THREADS, compilations, notes
 from ..workers import GRACE, Worker, decode, encode, format_exception_only, wait_any
 from .agreement import any_needs_gradients, reduce_with_format
-from .metadata import available_memory, bytes_in, describe_machine, peak_memory
+from .metadata import available_memory, bytes_in, describe_machine, page_faults, peak_memory
 from .timing import CandidateError, Runner, device_clock
 
 # Seconds of calls that are not timed, after others have run and filled caches and branch predictors
@@ -46,8 +48,9 @@ SPARE, EACH = 2**27, 2**24  # bytes to be left for building: for a compiler, and
 TIMEOUT = 300.0  # seconds to wait for any one reply of a process
 LAST_LINES, LONG_LINE = 5, 200  # of what it printed, that an error shows; characters of each line
 # Methods of the `Runner` there that are called from here, and what the program is doing then.
+LONG_CALLS = 0.25  # seconds: eight of them, to explain a candidate, take two seconds
 PRINTED = 2**20  # bytes that are looked at of what a program prints
-ASKED = dict.fromkeys(["fitting_calls", "draws_random_numbers"], "while it was called")
+ASKED = dict.fromkeys(["fitting_calls", "draws_random_numbers", "explain"], "while it was called")
 ASKED |= dict.fromkeys(["measure", "use_processor_time"], "while it was timed")
 MODULE = "candidate_program"  # not __main__: a block for `__name__ == "__main__"` is not run
 
@@ -134,9 +137,8 @@ class ProgramRunner:
 
     def notes(self) -> list[str]:
         """Return what must be said of the candidate below a table, one text each."""
-        printed = self.worker.stderr_tail(PRINTED)
-        nothing = [notes.COMPILED_NOTHING] if self.compiled_nothing else []
-        return nothing + notes.notes_from(printed, self._warm)
+        said = notes.notes_from(self.worker.stderr_tail(PRINTED), self._warm)
+        return [notes.COMPILED_NOTHING] * self.compiled_nothing + said
 
     def try_once(self) -> float:
         """See `Runner.try_once`."""
@@ -192,7 +194,7 @@ class ProgramRunner:
     def _failed(self, text):
         """End the process, and return the CandidateError with what it printed last."""
         self.worker.kill()
-        printed = "\n".join(re.findall(r"(?m)^(?!.*\] \[__).*", self.worker.stderr_tail(PRINTED)))
+        printed = "\n".join(notes.NOT_LOGGED.findall(self.worker.stderr_tail(PRINTED)))
         words, crash, place = printed.partition("Fatal Python error: ")
         words += crash + place.partition("\n")[0]  # behind it are addresses and modules
         last = [f"\n    {line[:LONG_LINE]}" for line in words.strip().splitlines()[-LAST_LINES:]]
@@ -306,8 +308,9 @@ class ProgramServer(workers.RequestServer):
         """Build the candidate with these encoded arguments, and warm it up.
 
         `first_calls` is for `Runner.warm_up`, `cores` for `keep_to_cores`. Returns a dict for the
-        ProgramRunner's attributes: the Runner's `build`, `build_state`, `warmup`, `fastest` and
-        `inner_calls`, and `machine`, `needs_gradients`, `compiled_nothing` and `only_computes`.
+        ProgramRunner's attributes: the Runner's `build`, `build_state`, `warmup`, `fastest`,
+        `inner_calls` and `returns_same`, and `machine`, `needs_gradients`, `compiled_nothing`,
+        `graphs` and `only_computes`.
         """
         before, needs = compilations(), []
 
@@ -318,13 +321,13 @@ class ProgramServer(workers.RequestServer):
         args = decode(args)  # only now: it loads NumPy, and the program comes first
         keep_to_cores(cores)  # and what it starts from now on
         build = partial(self.function, *args)
-        self.runner = Runner(self.label, None, (), device_clock, build, keep)
+        self.runner, self.new_pages = Runner(self.label, None, (), device_clock, build, keep), []
         self.runner.warm_up(first_calls)
         tried, graphs, *_ = (now - then for now, then in zip(compilations(), before, strict=True))
-        names = ("build", "build_state", "warmup", "fastest", "inner_calls")
+        names = ("build", "build_state", "warmup", "fastest", "inner_calls", "returns_same")
         # Gradients are left out: a program may switch them off inside its calls.
         found = {"machine": describe_machine() | {"gradients": None}, "needs_gradients": needs[-1]}
-        found["compiled_nothing"] = tried > 0 and not graphs
+        found |= {"compiled_nothing": tried > 0 and not graphs, "graphs": graphs}
         found["only_computes"] = only_computes(self.runner, found["machine"]["threads"])
         return {name: getattr(self.runner, name) for name in names} | found
 
@@ -344,6 +347,25 @@ class ProgramServer(workers.RequestServer):
         """
         self.runner.clock = device_clock
         return self.runner.single_calls(seconds), peak_memory()
+
+    def measure(self, calls, untimed):
+        """As the Runner does; and note how many pages of memory the system hands out for a call."""
+        before = page_faults()
+        took = self.runner.measure(calls, untimed)
+        self.new_pages.append((page_faults() - before) / (calls + untimed))
+        return took
+
+    def explain(self, function):
+        """Return what `function`, a "module:name", says of the candidate and its new pages.
+
+        None for LONG_CALLS, for an inner loop of calls, and if it raises.
+        """
+        module, name = function.split(":")
+        if self.runner.fastest < LONG_CALLS and self.runner.inner_calls == 1:
+            with suppress(Exception):
+                explain = getattr(import_module(module), name)
+                return explain(self.runner.function, median(self.new_pages))
+        return None
 
     def __getattr__(self, name):
         """All other requests are for the Runner."""

@@ -106,6 +106,7 @@ class Comparison(Answers):
     machine: dict[str, Any]  # as `describe_machine` returns it
     calls: int | None = None  # how often the candidates are to be called
     notes: tuple[str, ...] = ()  # on single candidates, for below the tables
+    reason: dict[str, Any] | None = None  # of the baseline's time, where it was asked for
 
     @property
     def timings(self) -> dict[str, Measurement]:
@@ -160,7 +161,7 @@ class Comparison(Answers):
         if len(labels) < 2:
             raise ValueError(f"select needs at least two labels, got {labels}")
         processes = tuple({label: timings[label] for label in labels} for timings in self.processes)
-        return replace(self, baseline=labels[0], processes=processes)
+        return replace(self, baseline=labels[0], processes=processes, reason=None)
 
     def _of(self, label):
         """The candidate's measurements, one for each process."""

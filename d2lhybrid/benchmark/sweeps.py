@@ -1,6 +1,6 @@
 """One comparison for each of several sizes: from which size on is a candidate faster?
 
-Used in notebooks 11 and 12.
+Used in notebooks 11 and 13.
 """
 
 from collections.abc import Callable, Iterable

@@ -15,7 +15,8 @@ after the other.
 
 import gc
 import sys
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, repeat
@@ -130,7 +131,7 @@ class Runner:
     building is timed, too. `warm_up` must come first; then `build`, `build_state`, `warmup` and
     `inner_calls` are those of its `Measurement`, `fastest` the seconds of the fastest call so far,
     `results` what the first MIN_WARMUP calls returned, or what `keep` makes of it: a later call may
-    change it.
+    change it. `returns_same` is whether the last of these returned the object of the one before.
 
     `processes.ProgramRunner` has the same interface, for a candidate in a process of its own.
     """
@@ -175,6 +176,7 @@ class Runner:
         results that are kept.
         """
         times, kept, elapsed, compiled = [], [], 0.0, frameworks.compilations()
+        last = object  # a weak reference, called for what the last call returned, if it is alive
         limits = [(MIN_WARMUP, inf), (MAX_WARMUP, LONG_WARMUP), (first_calls, LONG_FIRST_CALLS)]
         while any(len(times) < calls and elapsed < seconds for calls, seconds in limits):
             time, result = self._one_call()
@@ -184,6 +186,9 @@ class Runner:
             elapsed += time
             if len(times) <= MIN_WARMUP:
                 kept.append(self._keep(result))
+                result = result[0] if isinstance(result, (list, tuple)) and result else result
+                self.returns_same = result is last()
+                last = weakref.ref(result) if type(result).__weakrefoffset__ else object
             del result
         return tuple(times), kept
 
@@ -191,8 +196,11 @@ class Runner:
         """Call once; returns the seconds, and what the call returned."""
         with blamed_on(self.label):
             start = self.clock()
-            result = self.function(*self.args)
-            return self.clock() - start, result
+            result, seconds = self.function(*self.args), self.clock() - start
+            if isinstance(result, (Generator, Coroutine, map, filter, zip)):
+                what = type(result).__name__
+                raise TypeError(f"it returned a {what}, which computes nothing: return the values")
+            return seconds, result
 
     def notes(self) -> list[str]:
         """Nothing: what is printed in this process, its user sees."""
@@ -265,9 +273,8 @@ class Runner:
 class Rounds:
     """The times of several runners, round by round. `len` counts the whole rounds.
 
-    A round has two blocks of each runner, all in random order. Why two? If only the baseline
-    came twice, as its own control, it would more often follow itself, find its data in the
-    caches, and so seem faster.
+    A round has two blocks of each runner, all in random order. Why two? If only the baseline came
+    twice, as its control, it would follow itself more often, find its data cached, and seem faster.
     """
 
     def __init__(self, runners: list[Runner], baseline: Runner):

@@ -21,6 +21,9 @@ The exit status is 0 for an answer, whatever it says; 2 for a file that cannot b
 answer without the candidates that failed; 130 if Ctrl-C or SIGTERM ended it, with an answer from
 what was measured until then. `Comparison.from_dict(json.load(file)["comparison"])` reads what
 --json wrote.
+
+Below the answer, for candidates that are PyTorch on the CPU, it says what a call of the baseline
+waits for, and how much faster compiling could make it; --why adds the same for each operation.
 """
 
 import argparse
@@ -46,6 +49,7 @@ from ..benchmark.sweeps import Sweep, sweep
 from ..benchmark.timing import CandidateError
 from ..benchmark.verdict import FASTER, INCONCLUSIVE
 from ..frameworks import AT_ONCE, SOON, WAITING
+from ..roofline.limits import Limits
 from ..tables import Column, seconds, text_table
 
 # Of two candidates: the fewest for which the interval leaves out the fastest and the slowest. With
@@ -56,6 +60,7 @@ BUSY = 0.75  # threads that wanted each core before: other programs disturb what
 MUCH = 0.2  # a speed-up below it says how much slower a candidate is, at least
 LONG = 30  # seconds: of a shorter run nobody needs to be told how long it takes
 MORE = 4  # times as much, for an interval half as wide
+EXPLAIN = "d2lhybrid.roofline.limits:explain"
 EXAMPLE = Path(__file__).with_name("example.py")
 
 
@@ -84,6 +89,7 @@ def add_command(commands):
     option("--no-check", action="store_true", help="do not check that all return the same")
     about = "how far results may differ, relative to the largest number; else the format's rounding"
     option("--tolerance", type=float, metavar="R", help=about)
+    option("--why", action="store_true", help="show what each operation of the baseline takes")
     add_json(parser)
     parser.set_defaults(run=run, error=parser.error)
 
@@ -110,7 +116,7 @@ def run(options):
         if len(options.threads) > 1:
             print(f"\nWith {threads} thread{'s' * (threads != 1)}:\n")
         if answer:
-            report(answer)
+            report(answer, options.why)
             write_json(options.json, answer)
         for text in dict.fromkeys(map(_in_options, errors)):
             print(f"\nleft out: {text}")
@@ -213,7 +219,7 @@ def compare_file(
     try:
         if options.sizes:
             return sweep(programs, lambda size: size, options.sizes, **asked)
-        return compare(programs, **asked)
+        return compare(programs, explain=EXPLAIN, **asked)
     except (CandidateError, TypeError, ValueError) as error:
         raise UnusableFile(f"{options.file}: {error}") from error
 
@@ -237,14 +243,29 @@ def _in_options(text):
     return str(text).replace("check=False", "--no-check").replace("tolerance=", "--tolerance ")
 
 
-def report(answer: Comparison | Sweep) -> None:
-    """Print the answer, and the advice that follows from it."""
+def report(answer: Comparison | Sweep, table: bool = False) -> None:
+    """Print the answer, and the advice that follows from it; `table` is for `why`."""
     if isinstance(answer, Sweep):
         said = [build_costs(answer), ""]
         said += [f"{size}: {advice(comparison)}" for size, comparison in answer.items()]
     else:
-        said = [single_calls(answer), "", advice(answer)]
+        said = [single_calls(answer), "", advice(answer), *why(answer, table)]
     print(answer, "", *said, sep="\n", flush=True)
+
+
+def why(comparison: Comparison, table: bool = False) -> list[str]:
+    """Return what the baseline's time goes to, in at most six lines; [] where that is not known.
+
+    `table`: what each of its operations takes, above them.
+    """
+    if not comparison.reason:
+        return []
+    base, limits = comparison.baseline, Limits(**comparison.reason["limits"])
+    first, *lines = limits.reasons(comparison[base].median)
+    rows = ["", text_table(limits._columns(), limits._rows())] if table else []
+    if graphs := [f"{label} {n}" for label, n in comparison.reason["graphs"].items() if n]:
+        lines.append(f"graphs of torch.compile: {', '.join(graphs)}")
+    return [*rows, "", f"Why: a call of {base} is {first}", *lines]
 
 
 def single_calls(comparison: Comparison) -> str:

@@ -9,7 +9,7 @@
 
 A function in `in_*.py` builds one variant of the network, from its weights and an input;
 `train_*` builds a step of training, from these, a target and a learning rate. All arrays are
-NumPy's. `compilers` are for functions. Explained in notebook 17, each framework in one of its own.
+NumPy's. `compilers` are for functions. Explained in notebook 18, each framework in one of its own.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The course's network in JAX, see notebook 13."""
+"""The course's network in JAX, see notebook 14."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The course's network in MXNet, see notebook 15."""
+"""The course's network in MXNet, see notebook 16."""
 
 from functools import partial
 

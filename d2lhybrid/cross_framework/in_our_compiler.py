@@ -1,4 +1,4 @@
-"""The course's network by our own compiler, and what limits it, see notebook 12."""
+"""The course's network by our own compiler, and what limits it, see notebook 13."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""The course's network in PaddlePaddle, see notebook 16."""
+"""The course's network in PaddlePaddle, see notebook 17."""
 
 import os
 from functools import partial

@@ -1,4 +1,4 @@
-"""The course's network in TensorFlow, see notebook 14: with Keras' layers, and without."""
+"""The course's network in TensorFlow, see notebook 15: with Keras' layers, and without."""
 
 from functools import partial
 

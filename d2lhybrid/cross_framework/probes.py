@@ -4,7 +4,7 @@
 
 Each case is a small function. It is called plainly and compiled, on the same inputs, and all
 that a call does is compared. What differs between the frameworks is in their `Adapter`. See
-notebooks 07 and 13 to 17; `ask_frameworks`, which tries all frameworks, is of 17.
+notebooks 07 and 14 to 18; `ask_frameworks`, which tries all frameworks, is of 18.
 """
 
 import gc

@@ -1,7 +1,7 @@
 """The course's network in every variant that this machine has, compared; `bench` prints it.
 
-`compare_variants`, for what can share this process, is explained in notebook 12,
-`compare_frameworks` in notebook 17.
+`compare_variants`, for what can share this process, is explained in notebook 13,
+`compare_frameworks` in notebook 18.
 """
 
 import os

@@ -152,6 +152,11 @@ def compilations() -> tuple[int, int, int, int]:
     return tuple(map(sum, zip((0, 0, 0, 0), *counts, strict=True)))
 
 
+def unused_kinds(things: list) -> set[type]:
+    """Return the types of compiled functions of which none of these things has ever run."""
+    return {kind for ask in _of_loaded("unused_kinds") for kind in ask(things)}
+
+
 def random_states() -> list[bytes]:
     """Return the states of the random numbers of the frameworks that are loaded."""
     return [state() for state in _of_loaded("random_state")]

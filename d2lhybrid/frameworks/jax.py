@@ -1,4 +1,4 @@
-"""JAX, which records a function and compiles the recording with XLA. See notebook 13."""
+"""JAX, which records a function and compiles the recording with XLA. See notebook 14."""
 
 import logging
 import sys

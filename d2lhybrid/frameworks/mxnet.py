@@ -1,4 +1,4 @@
-"""MXNet, the framework in which the book's section was first written. See notebook 15.
+"""MXNet, the framework in which the book's section was first written. See notebook 16.
 
 Version 1.9.1, of 2022, is its last. It asks for names that NumPy has dropped since, so NumPy is
 lent them for as long as the import takes.

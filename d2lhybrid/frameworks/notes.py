@@ -4,14 +4,17 @@
 ['UserWarning: slow']
 
 If the environment variable TORCH_LOGS asks for it, `torch.compile` prints where a graph breaks, and
-why it compiles again; `processes.ProgramRunner` asks.
+why it compiles again; JAX_LOG_COMPILES lets JAX print what it compiles. `processes.ProgramRunner`
+asks for both.
 """
 
 import re
 from os.path import basename
 
-LOGS = {"TORCH_LOGS": "graph_breaks,recompiles"}  # environment variables
-COMPILED_NOTHING = "torch.compile compiled nothing"
+# Environment variables, and all lines but those for which they ask.
+LOGS = {"TORCH_LOGS": "graph_breaks,recompiles", "JAX_LOG_COMPILES": "1"}
+NOT_LOGGED = re.compile(r"(?m)^(?!.*\] \[__|Finished .* sec$|Compiling .* with global shapes).*")
+COMPILED_NOTHING = "torch.compile compiled nothing that was called"
 LONGEST = 200  # characters of a note
 BREAK = re.compile(r"Graph break .*in user code at (.+)\nGraph Break Reason: (.*)\n+(.*)")
 AGAIN = re.compile(r"Recompiling function .* in (.+)\n *triggered by .*\n *- (?:\d+/\d+: )?(.*)")
@@ -36,6 +39,8 @@ def notes_from(printed: str, warm: int = 0) -> list[str]:
         when = f", {late} of them while it was timed" if late else ""
         count = "once" if len(again) == 1 else f"{len(again)} times"
         notes.append(f"compiled {count} more{when}: {why} ({basename(place)})")
+    if jax := re.findall(r"Compiling (\S+) with global shapes", printed[warm:]):
+        notes.append(f"JAX compiled {len(jax)} times while it was timed: {jax[-1]}")
     for limit in LIMIT.findall(printed):
         notes.append(f"torch.compile gave up at its limit of {limit}: other calls ran uncompiled")
     notes += [one or other for one, other in WARNING.findall(printed)]

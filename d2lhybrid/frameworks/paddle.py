@@ -1,4 +1,4 @@
-"""PaddlePaddle, which reads the bytecode or the source of a function. See notebook 16."""
+"""PaddlePaddle, which reads the bytecode or the source of a function. See notebook 17."""
 
 import logging
 import os

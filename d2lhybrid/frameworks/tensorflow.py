@@ -1,4 +1,4 @@
-"""TensorFlow, which records functions of its own operations. See notebook 14."""
+"""TensorFlow, which records functions of its own operations. See notebook 15."""
 
 import os
 import re
@@ -50,6 +50,14 @@ def state():
     threads = tensorflow.config.threading.get_intra_op_parallelism_threads()
     threads = threads or int(os.environ.get("TF_NUM_INTRAOP_THREADS", 0))
     return {"threads": threads} if threads else {}  # 0 stands for its own choice
+
+
+def unused_kinds(things):
+    """Return the type of a tf.function, unless one of them has run: there are TensorFlow's own."""
+    import tensorflow
+
+    kind = type(tensorflow.function(lambda: None))
+    return {kind} - {kind for f in things if type(f) is kind and f.experimental_get_tracing_count()}
 
 
 def to_numpy(array):

@@ -1,6 +1,6 @@
 """The compiler as a backend of torch.compile: `torch.compile(net, backend="d2lhybrid")`.
 
-Explained in notebook 12; Inductor is the backend that torch.compile uses by default. torch.compile
+Explained in notebook 13; Inductor is the backend that torch.compile uses by default. torch.compile
 follows Python and has guards of its own, so here only the graph that it has captured is compiled.
 The entry point is in pyproject.toml, in the group `torch_dynamo_backends`.
 """

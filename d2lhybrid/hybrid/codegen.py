@@ -18,7 +18,7 @@
         return 0;
     }
 
-Explained in notebooks 04 and 12; torch.fx writes Python in `Graph.python_code`, and Inductor, the
+Explained in notebooks 04 and 13; torch.fx writes Python in `Graph.python_code`, and Inductor, the
 compiler behind torch.compile, writes C++ and Triton.
 """
 

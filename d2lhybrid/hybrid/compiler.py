@@ -1,6 +1,6 @@
 """`hybridize`: from a network to a compiled function that notices when the network changes.
 
-Explained in notebook 12; torch.compile is the real one. Below it: `export`, a compiled network as a
+Explained in notebook 13; torch.compile is the real one. Below it: `export`, a compiled network as a
 folder of C, as notebook 08 uses it (PyTorch's ways are torch.export and AOTInductor); and `c_loop`
 and `reading`, candidates for `compare` that say how fast a network could be at most.
 """

@@ -1,6 +1,6 @@
 """The guard in front of a compiled program: it checks at each call whether anything has changed.
 
-Explained in notebook 12; torch.compile's guards do the same, built from what its tracer, Dynamo,
+Explained in notebook 13; torch.compile's guards do the same, built from what its tracer, Dynamo,
 has read. A `ModuleTracker` finds out what to check, while a function is recorded; guard.c checks
 it, and gets what it needs in the three structures below.
 """
@@ -19,7 +19,7 @@ from ..toolchain import load_library, read_c_file
 from .lines import ProfileHook
 
 GUARD_SOURCE = read_c_file(__file__, "guard.c")
-"""The C text of the guard, as notebook 12 shows it."""
+"""The C text of the guard, as notebook 13 shows it."""
 
 # What Inductor's own programs call: it makes a tensor with numbers in memory whatever mode torch is
 # in, and takes half as long as torch.empty.

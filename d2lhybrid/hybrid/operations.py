@@ -5,7 +5,7 @@
     (3, 'x + y', ('n', 3))
 
 LAYERS, at the end, are recorded as several operations, or have options.
-Explained in notebook 12. torch._inductor calls such entries lowerings, JAX calls them primitives
+Explained in notebook 13. torch._inductor calls such entries lowerings, JAX calls them primitives
 with their rules.
 """
 

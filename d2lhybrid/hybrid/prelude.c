@@ -43,7 +43,7 @@ static void add_dots(ptrdiff_t k, ptrdiff_t stride, ptrdiff_t m, const float *re
     }
 }
 
-/* From here to `dots`: products for several rows at once. Notebook 21 explains them.
+/* From here to `dots`: products for several rows at once. Notebook 22 explains them.
 
    A vector holds `lanes` numbers, as many as the processor computes with in one
    step. It has places for 32 vectors, its registers, or for 16, and the sums of a
@@ -229,7 +229,7 @@ static float relu(float x) { return x < 0 ? 0 : x; }
    become part of the loop that calls them (INLINE), so that the compiler can make vectors of it.
    NaN goes through all of them. Beside each stands how far it may be off, in units in the last
    place (ulp); tests/hybrid/test_accuracy.py measures that. benchmarks/coefficients.py finds the
-   coefficients. Notebook 21 builds the first of them. */
+   coefficients. Notebook 22 builds the first of them. */
 #define INLINE static inline __attribute__((always_inline))
 #ifdef __clang__
 #pragma STDC FP_CONTRACT ON

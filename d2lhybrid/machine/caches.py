@@ -1,6 +1,6 @@
 """What this machine is like: the caches that it reports, and how long common things take.
 
-Explained in notebook 22; lmbench measures latencies professionally.
+Explained in notebook 23; lmbench measures latencies professionally.
 """
 
 import ctypes

@@ -1,6 +1,6 @@
 """What lies between a processor and its memory: a model of a cache, and a hop through memory.
 
-Explained in notebook 20.
+Explained in notebook 21.
 """
 
 from collections.abc import Callable, Iterable

@@ -419,7 +419,7 @@ def plot_roofline(
     `points` maps a label to a dict from a size, such as the rows of a batch, to (FLOP per byte,
     GFLOP/s). A line joins them in their order; the size stands once, below the lowest of its dots.
 
-    Explained in notebook 21. Williams, Waterman and Patterson, "Roofline: an insightful visual
+    Explained in notebook 22. Williams, Waterman and Patterson, "Roofline: an insightful visual
     performance model for multicore architectures", Communications of the ACM, 2009.
     """
     ax = new_axes(8, 5, xlabel="FLOP per byte", ylabel="GFLOP/s")

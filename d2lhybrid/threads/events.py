@@ -22,7 +22,7 @@
 
 A lane is a row of a picture of the log, such as a thread; tracing tools call its entries events and
 spans. Java calls a gate that opens once a latch. `alpha` and `beta` are Hockney's model of a
-message (1994). Explained in notebooks 18 and 19.
+message (1994). Explained in notebooks 19 and 20.
 """
 
 from collections.abc import Iterator

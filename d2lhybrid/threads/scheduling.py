@@ -10,7 +10,7 @@
     >>> makespan(list_schedule(tasks, workers=2))
     5
 
-Built in notebook 19. Dask, TensorFlow and MXNet's engine find out in the same way what may run.
+Built in notebook 20. Dask, TensorFlow and MXNet's engine find out in the same way what may run.
 List scheduling and its anomalies are R. L. Graham's ("Bounds on multiprocessing timing anomalies",
 1969), the bounds on the length R. P. Brent's (1974).
 """

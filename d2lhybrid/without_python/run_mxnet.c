@@ -1,4 +1,4 @@
-// Runs a network that MXNet has exported, without Python. Notebook 15 builds it.
+// Runs a network that MXNet has exported, without Python. Notebook 16 builds it.
 //
 //     ./run my_mlp-symbol.json my_mlp-0000.params < row.txt
 //

@@ -1,6 +1,6 @@
 """Devices made of processes: a world of several Pythons, which run functions of a notebook.
 
-Explained in notebooks 23 to 26. What one process has, others have only if it is sent.
+Explained in notebooks 24 to 27. What one process has, others have only if it is sent.
 
     world = World(4)
     world.run(function, *args)  # function(comm, *args) in each; a list of what they return

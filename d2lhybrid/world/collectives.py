@@ -7,7 +7,7 @@
     ...     world.run(own_sum, torch.tensor([1.0, 10.0]))
     [[3.0, 30.0], [3.0, 30.0], [3.0, 30.0]]
 
-Explained in notebook 25. Each function gets a rank's own `Comm` and its own tensor, of any shape,
+Explained in notebook 26. Each function gets a rank's own `Comm` and its own tensor, of any shape,
 which stays as it is. It returns the sum: a new tensor of the same shape and dtype, without a
 gradient. All ranks call the same one, with tensors of equally many elements, and get the same bits.
 For n ranks and tensors of S bytes they send, in rounds that must wait for each other:

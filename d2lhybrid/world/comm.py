@@ -1,6 +1,6 @@
 """How a process of a world speaks with the others: messages over sockets, from rank to rank.
 
-Explained in notebook 25. `rank`, `size`, `send` and `isend` are MPI's words.
+Explained in notebook 26. `rank`, `size`, `send` and `isend` are MPI's words.
 """
 
 import socket

@@ -1,6 +1,6 @@
 """A program for one machine, and the same for many: training on shards, and what a sum costs.
 
-Explained in notebook 26. Only torch is needed: a copy of this file will do. On one machine, with
+Explained in notebook 27. Only torch is needed: a copy of this file will do. On one machine, with
 two processes:
 
     torchrun --standalone --nproc-per-node 2 two_hosts.py

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from d2lhybrid import CandidateError, compare, isolated, mismatch
+from d2lhybrid.benchmark import agreement
 from d2lhybrid.benchmark.agreement import ResultsDiffer, check_results, has_values, shifted
 from d2lhybrid.benchmark.timing import Runner
 
@@ -108,6 +109,16 @@ def test_arrays_of_several_frameworks():
     assert "shape (3, 2) against (2, 3)" in mismatch(x, x.T)
     said = "2 of 3 numbers differ, first at [1]: 1 against 0"
     assert mismatch(numpy.arange(3), numpy.zeros(3, int)) == said
+
+
+def test_masked_arrays_agree_in_mask_and_in_what_is_not_masked():
+    masked = numpy.ma.masked_array
+    one = masked([1.0, 2.0, 3.0], [0, 1, 0])
+    assert mismatch(one, masked([1.0, nan, 3.0], [0, 1, 0])) == ""
+    assert "1 of 3 numbers differ, first at [1]" in mismatch(one, masked([1.0, 2.0, 3.0], False))
+    assert "difference of 1," in mismatch(one, masked([1.0, 2.0, 4.0], [0, 1, 0]))
+    assert "MaskedArray against ndarray" in mismatch(one, one.data)
+    assert mismatch(masked([1, 2], False), masked([1, 2], [0, 0])) == ""
 
 
 @pytest.mark.parametrize("name", ["float32", "float64"])
@@ -255,9 +266,11 @@ def test_one_large_number_hides_no_difference():
 def test_difference_is_judged_by_the_usual_size_of_an_array():
     expected = torch.arange(-50, 51) / 50  # 0 among them
     assert mismatch(expected + 1e-6, expected) == ""
-    assert mismatch(expected + 1e-4 * (expected == 0), expected).startswith(
-        "1 of 101 numbers differ"
-    )
+    said = mismatch(expected + 1e-4 * (expected == 0), expected)
+    assert said.startswith("1 of 101 numbers differ")
+    normal = numpy.random.default_rng(0).normal(size=4096)
+    coarse = torch.tensor(normal).bfloat16().double().numpy()  # which has most numbers repeatedly
+    assert agreement.usual_size(coarse) == pytest.approx(agreement.usual_size(normal), rel=0.02)
 
 
 def perceptron(weights, x, parts=1):

@@ -1,5 +1,6 @@
 """What is said below a table: of compilers, of warnings, of results that say nothing."""
 
+import numpy
 import pytest
 
 from d2lhybrid import CandidateError, compare, isolated
@@ -17,6 +18,7 @@ AGAIN = """V1 guards.py:1] [0/1] [__recompiles] Recompiling function f in /home/
 V1 guards.py:1] [0/1] [__recompiles]     triggered by the following guard failure(s):
 V1 guards.py:1] [0/1] [__recompiles]     - 0/0: tensor 'x' size mismatch at index 0
 """
+JAX = "Compiling jit(f) with global shapes and types (ShapedArray(float32[8]),). Argument mapping\n"
 HIT = "W1 convert_frame.py:1994] [0/8] torch._dynamo hit config.recompile_limit (8)\n"
 WHY = "tensor 'x' size mismatch at index 0 (mine.py:10)"
 
@@ -43,6 +45,7 @@ def test_what_is_compiled_while_it_is_timed_is_told_apart():
     assert notes_from(AGAIN * 3, len(AGAIN)) == [
         f"compiled 3 times more, 2 of them while it was timed: {WHY}"
     ]
+    assert notes_from(JAX * 3, len(JAX)) == ["JAX compiled 2 times while it was timed: jit(f)"]
 
 
 NETS = """
@@ -89,6 +92,20 @@ def coarse():
 
 def silent_too():
     return lambda: (None, [])
+
+def thrown_away():
+    torch.compile(double, backend="eager")
+    return careful()
+
+def new():
+    return lambda: (x * 2, None)
+
+def cached():
+    kept = x * 2
+    return lambda: (kept, None)
+
+def lazy():
+    return lambda: (x * k for k in range(9))
 """
 
 
@@ -126,6 +143,35 @@ def test_results_that_are_none_are_no_check():
 
 
 def test_what_torch_compile_did_not_compile_is_noted():
-    assert (
-        notes_on("silent", "nothing", check=False)[0] == "nothing: torch.compile compiled nothing"
-    )
+    note = "torch.compile compiled nothing that was called"
+    assert notes_on("silent", "nothing", check=False)[0] == f"nothing: {note}"
+    assert f"thrown_away: {note}" in notes_on("careful", "thrown_away")
+
+
+SAME = "returned the same object in each call, so it may compute nothing"
+
+
+def test_a_result_that_was_there_before_is_noted():
+    assert notes_on("new", "cached") == [f"cached: {SAME}"]
+    assert notes_on("cached", "cached2") == []  # as those do that write to their buffer
+    kept = numpy.ones(3)
+    found = compare({"new": lambda: 1 * kept, "kept": lambda: kept}, check=False, time_limit=0)
+    assert list(found.notes) == [f"kept: {SAME}"]
+
+
+def test_a_result_that_has_yet_to_be_computed_is_refused():
+    with pytest.raises(CandidateError, match="returned a generator, which computes nothing"):
+        notes_on("plain", "lazy", check=False)
+    with pytest.raises(CandidateError, match="returned a map"):
+        compare({"list": lambda: [1], "map": lambda: map(abs, [1])}, time_limit=0)
+
+
+def test_what_jax_compiles_in_each_call_is_noted():
+    pytest.importorskip("jax")
+    text = "import jax, numpy\nx = numpy.ones(3)\ndef _f(x): return x + 1\n"
+    text += "def one(): return lambda: {}(x)"
+    programs = {"anew": isolated(text.format("jax.jit(lambda x: x + 1)"))}
+    programs |= {"once": isolated(text.format("jax.jit(_f)"))}
+    [note] = compare(programs, time_limit=0).notes
+    assert note.startswith("anew: JAX compiled ")
+    assert note.endswith(" times while it was timed: jit(<lambda>)")

@@ -18,6 +18,7 @@ from process_helpers import gone, started_with_ctrl_c
 from d2lhybrid import Comparison, mismatch
 from d2lhybrid.cli.compare import (
     EXAMPLE,
+    EXPLAIN,
     Steps,
     _let_threads_sleep,
     advice,
@@ -167,7 +168,7 @@ def test_options_reach_compare(exit_status, monkeypatch, options, wanted):
     exit_status(TWO, *options)
     usual = {"processes": 9, "time_limit": 4.5, "calls": None, "check": True, "tolerance": None}
     usual |= {"threads": None, "cold_cache": False, "path": str(Path("mine.py").resolve())}
-    assert asked == usual | {"single_calls": True} | wanted
+    assert asked == usual | {"single_calls": True, "explain": EXPLAIN} | wanted
 
 
 def blocks_of(calls, seconds, **more):

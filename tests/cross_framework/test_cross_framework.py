@@ -105,7 +105,7 @@ def test_every_installed_variant_and_step_is_asked(asked):
     assert sorted(asked["python_calls"]) == sorted(asked["cores"]) == sorted(framework_variants())
     assert sorted(asked["losses"]) == sorted(framework_variants(training=True))
     assert asked["failures"] == {}
-    for outcomes in asked["outcomes"].values():  # 13 to 17 show which
+    for outcomes in asked["outcomes"].values():  # 14 to 18 show which
         assert list(outcomes) == list(probes.CASES)
 
 

@@ -1,6 +1,6 @@
 """What becomes of Python in a function that is compiled: the trial notices what it should.
 
-With NumPy as the framework, and compilers that are easily foretold. Notebooks 13 to 17 show what
+With NumPy as the framework, and compilers that are easily foretold. Notebooks 14 to 18 show what
 the frameworks' own compilers do.
 """
 

@@ -1,4 +1,4 @@
-"""MXNet: what its import is lent, and its state. Notebook 15 shows the rest."""
+"""MXNet: what its import is lent, and its state. Notebook 16 shows the rest."""
 
 import sys
 from types import ModuleType, SimpleNamespace

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from d2lhybrid import compare, isolated
 from d2lhybrid.frameworks import tensorflow
 
 
@@ -34,3 +35,17 @@ def test_what_was_held_back_is_shown_if_the_import_fails(capfd):
     with pytest.raises(ImportError), tensorflow.stderr_of_c_held_back():
         fails()
     assert capfd.readouterr().err == "the reason"
+
+
+FUNCTION = """
+import tensorflow
+def one(): return tensorflow.function(lambda: tensorflow.constant(1.0))
+"""
+
+
+@pytest.mark.parametrize(("first", "state"), [("", "cold"), ("kept = one(); kept()", "warm")])
+def test_process_is_cold_though_tensorflow_defines_functions_of_its_own(first, state):
+    pytest.importorskip("tensorflow")
+    program = isolated(FUNCTION + first)
+    result = compare({"a": program, "b": program}, time_limit=0)["b"]
+    assert result.build_state == f"{state} process"

@@ -89,7 +89,7 @@ def test_pages_are_escaped_and_in_the_language_of_the_notebook(marked):
         rows = list(csv.reader(file))
     assert {row[0] for row in rows} >= {"'=cmd", "'@SUM(1)", "'-Ann", "李雷"}
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@"))]
-    assert "19_automatic_parallelism.ipynb does not" in rows[1][-1]
+    assert "20_automatic_parallelism.ipynb does not" in rows[1][-1]
     pages = [out / "marks.html", *(out / "feedback").iterdir()]
     assert len(pages) == len(rows)  # one for each student, and that of all
     for page in pages:

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -31,6 +32,16 @@ def test_check_is_pytest_with_its_arguments(course, capsys):
         ["-m", "pytest", "-k", "name"],
         ["-m", "pytest"],
     ]
+
+
+def test_what_is_printed_is_utf_8_whatever_the_system_would_write_to_a_file(copy):
+    (copy / "README.md").write_text("# One\n\nTwo.", "utf-8")
+    (copy / "README.zh.md").write_text("<!-- top 000000000000 -->\n一\n", "utf-8")
+    command = [sys.executable, "course.py", "translate", "zh", "README"]
+    env = os.environ | {"PYTHONIOENCODING": "cp1252"}
+    done = subprocess.run(command, cwd=copy, env=env, capture_output=True)
+    assert "一" in done.stdout.decode()
+    assert done.stderr == b""
 
 
 @pytest.mark.parametrize("words", ["reed", "handout --pdf"])

@@ -192,10 +192,10 @@ def test_course_toml_names_the_frameworks_and_what_colab_lacks():
     ("arguments", "needed", "run"),
     [
         ("check -x", ["jax", "tensorflow", "mxnet", "paddle"], ["-x"]),
-        ("check notebooks/13_jax.ipynb", ["jax"], ["notebooks/13_jax.ipynb"]),
-        ("check notebooks/17_side_by_side.ipynb", ["mxnet", *NAMES[:3]], []),
+        ("check notebooks/14_jax.ipynb", ["jax"], ["notebooks/14_jax.ipynb"]),
+        ("check notebooks/18_side_by_side.ipynb", ["mxnet", *NAMES[:3]], []),
         ("check tests", [], ["tests"]),
-        ("refresh --busy notebooks/17_side_by_side.ipynb", ["mxnet", *NAMES[:3]], ["--busy"]),
+        ("refresh --busy notebooks/18_side_by_side.ipynb", ["mxnet", *NAMES[:3]], ["--busy"]),
     ],
 )
 def test_check_and_refresh_install_what_their_notebooks_need(course, arguments, needed, run):

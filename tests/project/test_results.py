@@ -1,6 +1,7 @@
 """What results/ holds, and the figures that README takes from there."""
 
 import json
+import re
 
 import pytest
 from notebook_rules import ROOT
@@ -14,7 +15,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 VERDICTS = {"faster", "slower", "equivalent", "inconclusive"}
 ROWS = {  # README's words -> the way in the results
     "JAX, `jit`, with `jax.nn.relu`": "JAX, jit",
-    "the compiler that you write in notebook 12": "our compiler, hybridize",
+    "the compiler that you write in notebook 13": "our compiler, hybridize",
     "PyTorch, TorchScript": "PyTorch, TorchScript",
     "PyTorch, `torch.compile`": "PyTorch, torch.compile",
     "PaddlePaddle, `to_static`": "Paddle, from source",
@@ -82,3 +83,20 @@ def test_a_summary_compares_with_the_eager_way_of_the_same_framework(tmp_path, m
         "JAX, jit": ("JAX, eager", 4.0),
         "NumPy": ("PyTorch, eager", 4.0),
     }
+
+
+def test_notebooks_quote_a_stored_prediction():
+    stored = (RESULTS / "epyc_avx2_2_cores_limits.txt").read_text("utf-8").splitlines()
+    cells = json.loads((ROOT / "notebooks/18_side_by_side.ipynb").read_text("utf-8"))["cells"]
+    answer = next("".join(cell["source"]) for cell in cells if cell["id"] == "answer-01")
+    quoted = [line.split(" | ")[2:] for line in answer.splitlines() if line.startswith("| ")][2:]
+    assert len(quoted) == 5
+    for figures in quoted:
+        figures = [figure.removesuffix(" |") for figure in figures]
+        assert any(all(f" {figure}" in line for figure in figures) for line in stored), figures
+    ratios = [
+        float(one) for one in re.findall(r"s +([\d.]+) +[\d.]+ +[\d.]+ \(", "\n".join(stored))
+    ]
+    near = sum(1 / 1.3 <= ratio <= 1.3 for ratio in ratios)
+    text = (ROOT / "notebooks/12_three_limits.ipynb").read_text("utf-8")
+    assert f"{near} of {len(ratios)} programs" in text

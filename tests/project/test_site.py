@@ -61,12 +61,12 @@ def test_first_page_is_readme_with_links_from_its_routes_and_no_badge(staged):
 
 
 def test_answer_is_the_notebooks_own(staged):
-    cells = json.loads((ROOT / "notebooks/17_side_by_side.ipynb").read_text("utf-8"))["cells"]
+    cells = json.loads((ROOT / "notebooks/18_side_by_side.ipynb").read_text("utf-8"))["cells"]
     words = next("".join(cell["source"]) for cell in cells if cell["id"] == "answer-01")
     answer = text_of(staged, "answer")
     assert words.replace("](", "](notebooks/")[1:] in answer
-    assert "[Side by side](notebooks/17_side_by_side.ipynb#The-answer)" in answer
-    assert "(notebooks/17_side_by_side.ipynb#答案)" in text_of(staged.parent / "zh", "answer")
+    assert "[Side by side](notebooks/18_side_by_side.ipynb#The-answer)" in answer
+    assert "(notebooks/18_side_by_side.ipynb#答案)" in text_of(staged.parent / "zh", "answer")
 
 
 def test_results_are_all_there_the_newest_first(staged):
