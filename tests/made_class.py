@@ -1,6 +1,6 @@
 """A class that is made up: notebooks that students could hand in, with every fault we know.
 
-    .venv/bin/python tests/made_class.py 30 10 18 19 20 21 22
+    .venv/bin/python tests/made_class.py 30 10 19 20 21 22 23
 
 makes 30 students, who hand in these notebooks in both languages, runs `course.py marks` on them,
 and compares each cell of the table with what must stand there. It takes some minutes. The tests

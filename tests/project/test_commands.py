@@ -75,7 +75,7 @@ def test_slides_are_made_of_the_notebooks_named_or_of_all(course):
     assert "--HTMLExporter.language_code=zh" in one
     assert f"--output-dir={course.files.SLIDES / 'zh'}" in one
     assert one[-1].endswith(path.name)
-    assert len([part for part in all_of_them if part.endswith(".ipynb")]) == 27
+    assert len([part for part in all_of_them if part.endswith(".ipynb")]) == 28
     options = re.findall(r"--SlidesExporter\.(\w+)=", " ".join(one))
     assert {*options} <= {*SlidesExporter.class_trait_names()}  # others are ignored
     with pytest.raises(FileNotFoundError, match=r"one\.ipynb"):
