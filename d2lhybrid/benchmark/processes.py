@@ -48,7 +48,7 @@ SPARE, EACH = 2**27, 2**24  # bytes to be left for building: for a compiler, and
 TIMEOUT = 300.0  # seconds to wait for any one reply of a process
 LAST_LINES, LONG_LINE = 5, 200  # of what it printed, that an error shows; characters of each line
 # Methods of the `Runner` there that are called from here, and what the program is doing then.
-LONG_CALLS = 0.25  # seconds: eight of them, to explain a candidate, take two seconds
+LONG_CALLS = 0.25  # seconds: to explain a candidate takes five of them
 PRINTED = 2**20  # bytes that are looked at of what a program prints
 ASKED = dict.fromkeys(["fitting_calls", "draws_random_numbers", "explain"], "while it was called")
 ASKED |= dict.fromkeys(["measure", "use_processor_time"], "while it was timed")

@@ -52,9 +52,10 @@ def measured(threads: int) -> dict[str, Any]:
     with torch.inference_mode(False), torch.enable_grad():
         x, y = torch.ones(LARGE), torch.empty(LARGE)
         (overhead, company), bandwidth = _overheads(), []
-        times = [_copying(x, y, numbers) for numbers in (1, *(2**k for k in range(12, 25, 2)))]
-        for took, size in zip(times[1:], (2**k for k in range(15, 28, 2)), strict=True):
-            bandwidth.append([size, 1.5 * size / max(1e-9, took - times[0])])  # see `moved`
+        nothing = _copying(x, y, 1)
+        for size in (2**k for k in range(15, 28, 2)):
+            took = _copying(x, y, size // 8) - nothing
+            bandwidth.append([size, 1.5 * size / max(1e-9, took)])  # see `moved`
         found = {"overhead": overhead, "company": company, "bandwidth": bandwidth}
         return found | {"page": _seconds_a_page(), "peak": _peaks(x, y)}
 
@@ -80,7 +81,7 @@ def between(pairs: list[list[float]], size: float) -> float:
 def _seconds(call: Callable[[], object]) -> float:
     """Seconds of a call: of this process alone on one thread of Linux, as `compare` does it."""
     alone = sys.platform == "linux" and torch.get_num_threads() == 1  # elsewhere it ticks slowly
-    took = min(Timer(call).repeat(2, 1))
+    took = max(1e-7, min(Timer(call).repeat(2, 1)))  # a coarse clock may say 0
     calls = min(1000, int(1e-3 / took) + 1)  # so many take a millisecond
     timer = Timer(call, timer=process_time if alone else perf_counter)
     return median(timer.repeat(7, calls)) / calls

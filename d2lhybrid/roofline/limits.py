@@ -120,24 +120,24 @@ def limits(
 
         limits(net, x)
 
-    It is called eight times, once of them to count its operations. `ceilings` may be those of
+    It is called eight times, three of them to count `new_pages`, the pages of memory that a call is
+    handed, unless they are known; and once to count its operations. `ceilings` may be those of
     another machine; by default this machine's are measured, in a second, once in a process.
-    `new_pages` says how many pages of memory a call is handed, where that was counted before.
 
     Raises:
         ValueError: If it runs no operation of PyTorch, or one that `record` does not know.
     """
-    pages, found = [page_faults()], defaultdict(list)
-    for _ in range(3):  # first of all: what is loaded below changes which memory is free
-        function(*args)
-        pages.append(page_faults())
     if new_pages is None:
+        pages = [page_faults()]
+        for _ in range(3):  # first of all: what is loaded below changes which memory is free
+            function(*args)
+            pages.append(page_faults())
         new_pages = median(after - before for before, after in pairwise(pages))
     from .ceilings import OF_ROWS, between, measured, seconds_a_number
     from .counting import record
 
     python = python_calls(function, *args)
-    operations, kept = record(lambda: function(*args))
+    (operations, kept), found = record(lambda: function(*args)), defaultdict(list)
     work = [op for op in operations if op.kind != "view"]
     needed = _needed(work, kept)
     if not work:
