@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import dis
 import functools
+import glob
 import importlib
 import io
 import json
@@ -148,9 +149,10 @@ def fork(request, host, space, home, memory, printed, sent):
 def crowded(process):
     """Whether an answer has more than THREADS: in its session, or, in a sandbox, in all there."""
     count = 0
-    for path in Path("/proc").glob("[0-9]*/task/*"):  # none on macOS
+    # None on macOS. Path.glob would raise if a process ends while its folder is read.
+    for path in glob.iglob("/proc/[0-9]*/task/*"):
         with contextlib.suppress(ProcessLookupError):  # it has ended
-            count += ALONE or os.getsid(int(path.name)) == process.pid
+            count += ALONE or os.getsid(int(os.path.basename(path))) == process.pid
     return count > THREADS
 
 
