@@ -59,7 +59,7 @@ from .frameworks import (
     synchronize as synchronize,
 )
 from .frameworks.pytorch import (
-    reset_compiler as reset_compiler,
+    quiet as quiet,
 )
 from .hybrid.codegen import (
     PRELUDE as PRELUDE,

@@ -6,12 +6,13 @@ import torch
 from torch import nn
 from torch.func import functional_call, grad_and_value
 
-from d2lhybrid import reset_compiler
+from d2lhybrid import quiet
 
 
 def compiled(function):
     """Return the function, compiled anew by torch.compile with the backend "eager"."""
-    reset_compiler()  # nothing that was compiled before is used again
+    quiet()
+    torch.compiler.reset()  # nothing that was compiled before is used again
     # This backend runs each graph as it was captured, and needs no C++ compiler.
     return torch.compile(function, backend="eager")
 

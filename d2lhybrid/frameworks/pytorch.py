@@ -1,6 +1,8 @@
 """PyTorch: the framework of the course. Notebooks 05 to 13 explain what is used here."""
 
+import logging
 import sys
+import warnings
 
 THREADS = ["OMP_NUM_THREADS", "MKL_NUM_THREADS"]  # read when it is loaded
 
@@ -67,18 +69,22 @@ def compilations():
     return frames["total"] + len(asked), stats["unique_graphs"], *cache
 
 
-# A fault of some versions that would teach something wrong --------------------------------------
+# What would disturb a lesson ------------------------------------------------------------------
 
 
-def reset_compiler() -> None:
-    """Forget all that torch.compile has compiled, and work around a fault of an older version.
+def quiet() -> None:
+    """Hide, from here on, what PyTorch says about itself; a reader can do nothing about it.
 
-    Python 3.13.0, with torch 2.11: a dict doesn't notice that an attribute was set
-    (python/cpython#125608), so a guard takes the old value for the present one.
+    TorchScript is deprecated; guards are slow in Python 3.13.0; this machine has no GPU. It works
+    around a fault, too: there, with torch 2.11, a dict doesn't notice that an attribute was set
+    (python/cpython#125608), so a guard of torch.compile takes the old value for the present one.
     """
     import torch
 
-    torch.compiler.reset()
-    config = torch._dynamo.config
-    if sys.version_info[:3] == (3, 13, 0) and hasattr(config, "use_recursive_dict_tags_for_guards"):
-        config.use_recursive_dict_tags_for_guards = False
+    warnings.filterwarnings("ignore", message="`torch.jit|Guards may run slower")
+    torch._logging.set_logs(all=logging.ERROR)
+    logging.getLogger("torch.utils").setLevel(logging.ERROR)
+    if sys.version_info[:3] == (3, 13, 0):
+        config = torch._dynamo.config
+        if hasattr(config, "use_recursive_dict_tags_for_guards"):
+            config.use_recursive_dict_tags_for_guards = False

@@ -1,13 +1,15 @@
 """PyTorch: waiting for devices, faults worked around. A double plays a machine with GPUs."""
 
+import logging
 import subprocess
 import sys
+import warnings
 
 import pytest
 import torch
 
 import d2lhybrid as d2l
-from d2lhybrid import reset_compiler
+from d2lhybrid import quiet
 from d2lhybrid.frameworks import pytorch
 
 
@@ -38,7 +40,7 @@ def test_synchronize_does_not_import_torch():
     assert out.stdout == "False\n"
 
 
-# torch.compile works after reset_compiler, whatever the version got wrong before it.
+# After `quiet`, torch.compile works, whatever the version got wrong before it.
 
 
 class Counts(torch.nn.Module):
@@ -49,9 +51,22 @@ class Counts(torch.nn.Module):
         return x * 2
 
 
+@pytest.mark.filterwarnings("default")
+def test_quiet_hides_only_what_pytorch_says_about_itself(caplog):
+    with warnings.catch_warnings(record=True) as heard:
+        quiet()
+        torch.jit.script(torch.nn.ReLU())
+        warnings.warn("of the reader's program", stacklevel=1)
+    assert [str(one.message) for one in heard] == ["of the reader's program"]
+    logging.getLogger("torch._inductor.utils").warning("not enough SMs")
+    logging.getLogger("torch.utils.cpp_extension").warning("no CUDA runtime is found")
+    assert not caplog.records
+
+
 @pytest.mark.filterwarnings("ignore:Guards may run slower")
 def test_a_compiled_module_goes_on_counting():
-    reset_compiler()
+    quiet()
+    torch.compiler.reset()
     net = Counts()
     program = torch.compile(net, backend="eager")
     for _ in range(3):
