@@ -100,6 +100,7 @@ from .plot.charts import (
     plot_bar_panels as plot_bar_panels,
     plot_break_even as plot_break_even,
     plot_chunk_ownership as plot_chunk_ownership,
+    plot_coins as plot_coins,
     plot_curves as plot_curves,
     plot_distribution as plot_distribution,
     plot_grouped_times as plot_grouped_times,

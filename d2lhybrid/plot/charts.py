@@ -25,6 +25,7 @@ DOT_OF = {"eager": dict(color=BLACK, markerfacecolor="white", markeredgewidth=2)
 DOT_OF |= {verdict: dict(color=color) for verdict, color in ({"": BLACK} | COLOR_OF).items()}
 CELL_OF = {"right": PALE_BLUE, "silently wrong": RED, "error": "white"}  # its color
 CLOSE = dict(handletextpad=0, columnspacing=1)  # a legend of marks
+CLOUD = 60  # ratios in a row
 IN_SECONDS = EngFormatter("s")  # a mark of an axis of times: 100 µs
 
 Speedup = tuple[float, float, float, str]  # speed-up, both ends of its interval, verdict
@@ -47,15 +48,44 @@ def _two_digits(number):
 
 
 def plot_ratios(ratios: dict[str, Sequence[float]], title: str = "") -> Axes:
-    """Draw ratios, the second time divided by the first, as dots in a row for each label."""
+    """Draw ratios, the second time divided by the first, as dots in a row for each label.
+
+    More than CLOUD of them are a cloud, without its farthest twentieths, and a black dot, their
+    median. Heights in a cloud mean nothing.
+    """
     xlabel = "\u2190 second faster      second time / first time      second slower \u2192"
     ax = new_axes(8, 1.1 + 0.55 * len(ratios), xlabel=xlabel, title=title)
-    _scale_around_one(ax, "x", chain(*ratios.values()))
-    for row, values in enumerate(ratios.values()):
-        color = (BLUE, RED)[row % 2]
-        ax.plot(values, [row] * len(values), "o", color=color, markersize=9, alpha=0.55)
+    cuts = {label: len(v) // 20 * (len(v) > CLOUD) for label, v in ratios.items()}
+    near = {label: sorted(v)[(n := cuts[label]) : len(v) - n] for label, v in ratios.items()}
+    _scale_around_one(ax, "x", chain(*near.values()))
+    for row, (label, values) in enumerate(near.items()):
+        look = dict(color=(BLUE, RED)[row % 2], alpha=0.55)
+        if cuts[label]:
+            heights = [row + 0.7 * (0.618 * i % 1 - 0.5) for i in range(len(values))]
+            ax.plot(values, heights, ".", markersize=4, **look)
+            values, look = [median(values)], dict(color=BLACK)
+        ax.plot(values, [row] * len(values), "o", markersize=9, **look)
     label_rows(ax, ratios)
     return with_alt(ax, f"{title or 'Ratios of two times'}. Dots around 1, in rows", ratios)
+
+
+def plot_coins(ratios: Sequence[float], true_median: float, low: float, high: float) -> Axes:
+    """Draw sorted ratios as coins, open below the true median and full above it.
+
+    A band reaches from `low` to `high`, the ends of the median's 95% CI.
+    """
+    ax = new_axes(8, 3.3, xlabel="ratio", ylabel="place in their order")
+    ax.axvspan(low, high, color=ORANGE, alpha=0.35, linewidth=0, label="95% CI of the median")
+    ax.axvline(true_median, color=BLACK, linestyle="--", linewidth=2, label="true median")
+    for place, ratio in enumerate(sorted(ratios), 1):
+        face = "white" if ratio < true_median else BLUE
+        ax.plot(
+            ratio, place, "o", color=BLUE, markerfacecolor=face, markeredgewidth=2, markersize=9
+        )
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    legend(ax, "above, right")
+    alt = "Coins in the order of their ratios, open below the line of the true median, full above"
+    return with_alt(ax, f"{alt}, and a band for its 95% CI")
 
 
 def plot_paired_ratios(ratios: Sequence[float], low: float, high: float) -> Axes:

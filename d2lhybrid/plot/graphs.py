@@ -160,23 +160,38 @@ def _rows(flow):
     return rows
 
 
-def plot_stages(stages: dict[str, str]) -> Drawing:
+def plot_stages(stages: dict[str, str], *roads: dict[str, str]) -> Drawing:
     """Draw texts side by side, below their titles, with an arrow from each to the next.
 
-    `stages` maps titles to texts.
+    `stages` maps titles to texts. Each of the `roads`, dicts like it, goes on from the last of
+    them, one below the other.
     """
-    picture, code = Drawing("Texts"), dict(size=11, font_family="monospace")
-    left, end = 0, 0
+    picture = Drawing("Texts")
+    end, left = _draw_row(picture, stages, 0, [], 0)
+    y, middle, ways = 0, left - AFTER / 2, []
+    for road in roads:
+        _draw_row(picture, road, y, [(end, 0), (middle, 0), (middle, y)], left)
+        y += 13.75 * max(len(text.splitlines()) for text in road.values()) + 54
+        ways.append(f"from there {joined(road)}")
+    return picture.show(f"Texts from left to right: {'; '.join([joined(stages), *ways])}.")
+
+
+def _draw_row(picture, stages, y, way, left):
+    """Draw texts from `left` on at `y`; an arrow leads to the first along the points of `way`.
+
+    Returns where the last text ends, and where the next one could begin.
+    """
+    code, end = dict(size=11, font_family="monospace"), left
     for title, text in stages.items():
         lines = text.splitlines()
-        if end:
-            picture.arrow((end, 0), (left, 0))
+        if way:
+            picture.arrow(*way, (left, y))
         end = left + max(width_of(line, **code) for line in lines) + 16
-        picture.text(left, -26, title, **TITLE)
-        picture.rect(left, -14, end - left, 13.75 * len(lines) + 14, rx=5, **pale(BLUE))
-        picture.text(left + 8, 0, text, **code)
-        left = max(end, left + width_of(title, **TITLE)) + AFTER
-    return picture.show(f"Texts from left to right: {joined(stages)}.")
+        picture.text(left, y - 26, title, **TITLE)
+        picture.rect(left, y - 14, end - left, 13.75 * len(lines) + 14, rx=5, **pale(BLUE))
+        picture.text(left + 8, y, text, **code)
+        way, left = [(end, y)], max(end, left + width_of(title, **TITLE)) + AFTER
+    return end, left
 
 
 def plot_pipeline(steps: dict[str, str]) -> Drawing:

@@ -46,11 +46,29 @@ def test_ratios_are_dots_in_rows_around_one(ratio):
     ax = charts.plot_ratios({"published": [ratio, 0.99], "the same": [1.01]}, "title")
     one, first, second = ax.lines
     assert list(one.get_xdata()) == [1, 1]
-    assert (points(first), points(second)) == ([(ratio, 0), (0.99, 0)], [(1.01, 1)])
+    assert (points(first), points(second)) == (sorted([(ratio, 0), (0.99, 0)]), [(1.01, 1)])
     assert (ax.get_title(), row_labels(ax)) == ("title", ["published", "the same"])
     left, right = ax.get_xlim()
     assert (ax.get_xscale(), left * right) == ("log", pytest.approx(1))
     assert left < ratio < right
+
+
+def test_many_ratios_are_a_cloud_around_their_median_without_the_farthest():
+    rounds = [1 + 0.001 * i for i in range(78)] + [0.01, 50.0]
+    ax = charts.plot_ratios({"few": [1.5], "many": rounds})
+    _, few, cloud, middle = map(points, ax.lines)
+    assert (few, middle) == ([(1.5, 0)], [(pytest.approx(1.0385), 1)])
+    assert {x for x, _ in cloud} == {*sorted(rounds)[4:-4]}
+    assert all(0.6 < y < 1.4 for _, y in cloud)
+    assert ax.get_xlim()[1] < 2
+
+
+def test_coins_are_open_below_the_true_median_and_full_above():
+    ax = charts.plot_coins([1.3, 1.1, 1.2], 1.15, 1.1, 1.3)
+    coins = [(*points(dot), dot.get_markerfacecolor()) for dot in dots(ax)]
+    assert coins == [((1.1, 1), "white"), ((1.2, 2), BLUE), ((1.3, 3), BLUE)]
+    assert list(lines(ax)[0].get_xdata()) == [1.15, 1.15]
+    assert (ax.patches[0].get_x(), ax.patches[0].get_width()) == (1.1, pytest.approx(0.2))
 
 
 def test_pairs_show_every_round_and_the_interval():

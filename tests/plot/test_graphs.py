@@ -113,6 +113,15 @@ def test_stages_follow_each_other_from_left_to_right():
     assert is_readable(drawing)
 
 
+def test_stages_may_fork_into_roads_one_below_the_other():
+    roads = {"script": "if a:\n    b\nc"}, {"an example": "a = 1", "trace": "b"}
+    drawing = plot_stages({"source": "if a: b"}, *roads)
+    start, script, example, trace = boxes(drawing)
+    assert links(drawing) == [(start, script), (start, example), (example, trace)]
+    assert drawing.alt.endswith("source; from there script; from there an example and trace.")
+    assert is_readable(drawing)
+
+
 def test_pipeline_is_boxes_with_arrows_and_a_text_under_each():
     long = "a much longer text " * 4
     steps = {"bytecode": "what Python runs", "graph + guards": long, "C": "", "MMMM WWWW": ""}
