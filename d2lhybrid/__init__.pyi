@@ -107,7 +107,6 @@ from .plot.charts import (
     plot_latencies as plot_latencies,
     plot_outcomes as plot_outcomes,
     plot_over_time as plot_over_time,
-    plot_paired_ratios as plot_paired_ratios,
     plot_published as plot_published,
     plot_ratios as plot_ratios,
     plot_roofline as plot_roofline,

@@ -88,30 +88,6 @@ def plot_coins(ratios: Sequence[float], true_median: float, low: float, high: fl
     return with_alt(ax, f"{alt}, and a band for its 95% CI")
 
 
-def plot_paired_ratios(ratios: Sequence[float], low: float, high: float) -> Axes:
-    """Draw a dot for each round, the ratio of its two times, and a band from `low` to `high`.
-
-    The band is the 95% CI of the ratios' median. The picture shows the middle eighty per cent of
-    the dots, or less where the band would else be too thin to be seen; dots that lie outside are
-    small triangles at its edge.
-    """
-    ax = new_axes(9, 3, xlabel="round", ylabel="ratio of its two times")
-    ordered, far = sorted(ratios), len(ratios) // 10
-    middle, reach = sqrt(low * high), (high / low) ** 6
-    bottom = min(max(ordered[far], middle / reach), low, 1) / 1.002
-    top = max(min(ordered[-1 - far], middle * reach), high, 1) * 1.002
-    rounds = range(1, len(ratios) + 1)
-    ax.plot(rounds, ratios, ".", color=BLUE, markersize=5, alpha=0.6)
-    for edge, marker, sign in ((top, "^", 1), (bottom, "v", -1)):
-        beyond = [at for at in rounds if sign * ratios[at - 1] > sign * edge]
-        ax.plot(beyond, [edge] * len(beyond), marker, color=SKY, markersize=4, clip_on=False)
-    ax.axhspan(low, high, color=ORANGE, alpha=0.75, zorder=3, label="95% CI of the median")
-    ax.axhline(1, color=BLACK, linewidth=1.2, linestyle="--", zorder=4)
-    log_scale(ax.yaxis, [bottom, top], "{x:.4g}", pad=0)
-    legend(ax, "above, right")
-    return with_alt(ax, "A dot for each round, a line at 1, a band for the 95% CI of the median")
-
-
 def plot_speedups(
     speedups: dict[str, Speedup], baseline: str, gray_zone: float, processes: Mapping = {}
 ) -> Axes:

@@ -71,29 +71,6 @@ def test_coins_are_open_below_the_true_median_and_full_above():
     assert (ax.patches[0].get_x(), ax.patches[0].get_width()) == (1.1, pytest.approx(0.2))
 
 
-def test_pairs_show_every_round_and_the_interval():
-    ratios = [1.0, 1.1, 0.9, 1.2] * 10 + [50.0, 0.02]
-    ax = charts.plot_paired_ratios(ratios, 0.95, 1.05)
-    every, above, below, one = ax.lines
-    assert list(one.get_ydata()) == [1, 1]
-    assert points(every) == list(zip(range(1, 43), ratios, strict=True))
-    bottom, top = ax.get_ylim()
-    assert (points(above), points(below)) == ([(41, top)], [(42, bottom)])  # triangles at the edge
-    (band,) = ax.patches
-    assert (band.get_y(), band.get_height()) == pytest.approx((0.95, 0.1))
-    assert 0.8 < bottom < 0.9 < 1.2 < top < 1.3
-
-
-@pytest.mark.parametrize("middle", [1, 3])
-def test_pairs_show_one_and_an_interval_that_is_wide_enough(middle):
-    low, high = 0.9995 * middle, 1.0005 * middle
-    for spread in (1.001, 1.05, 10.0):
-        ratios = [middle * spread**k for k in range(-3, 4)] * 20
-        bottom, top = charts.plot_paired_ratios(ratios, low, high).get_ylim()
-        assert bottom < min(1, low) < max(1, high) < top
-        assert middle > 1 or log(high / low) > 0.05 * log(top / bottom), spread
-
-
 def test_published_speedups_are_dots_over_their_dates():
     ratios = [("2019-07-01", 2.0, "a"), ("2021-01-15", 0.5, ""), ("2021-12-31", 1, "c")]
     ax = charts.plot_published(ratios)

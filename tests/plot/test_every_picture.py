@@ -65,7 +65,6 @@ EXAMPLES = {
     "plot_over_time": lambda draw, k: draw(
         {"alone": ([0, 1], [2e-6 * k, 3e-6]), "busy": ([2, 3], [4e-6, 1e-3])}
     ),
-    "plot_paired_ratios": lambda draw, k: draw([1.0, 1.1, 0.9 / k] * 10, 0.95 / k, 1.05),
     "plot_pipeline": lambda draw, k: draw({"graph + guards": "what is computed", "C": ""}),
     "plot_published": lambda draw, k: draw(
         [("2019-05-16", 1.89, "a"), ("2020-07-01", 1, ""), ("2021-06-30", 0.9, "")]
