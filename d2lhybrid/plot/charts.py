@@ -7,7 +7,7 @@ makes a figure and returns its Axes, or a list of them where there are several.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from itertools import chain, pairwise, product
-from math import atan, ceil, degrees, floor, inf, log2, nan, sqrt
+from math import atan, ceil, degrees, floor, inf, log2, nan
 from statistics import fmean, median
 
 from matplotlib.axes import Axes
@@ -25,7 +25,6 @@ DOT_OF = {"eager": dict(color=BLACK, markerfacecolor="white", markeredgewidth=2)
 DOT_OF |= {verdict: dict(color=color) for verdict, color in ({"": BLACK} | COLOR_OF).items()}
 CELL_OF = {"right": PALE_BLUE, "silently wrong": RED, "error": "white"}  # its color
 CLOSE = dict(handletextpad=0, columnspacing=1)  # a legend of marks
-CLOUD = 60  # ratios in a row
 IN_SECONDS = EngFormatter("s")  # a mark of an axis of times: 100 µs
 
 Speedup = tuple[float, float, float, str]  # speed-up, both ends of its interval, verdict
@@ -47,15 +46,15 @@ def _two_digits(number):
 # Speed-ups and other ratios. Explained in notebook 06.
 
 
-def plot_ratios(ratios: dict[str, Sequence[float]], title: str = "") -> Axes:
+def plot_ratios(ratios: dict[str, Sequence[float]], title: str = "", clouds: bool = False) -> Axes:
     """Draw ratios, the second time divided by the first, as dots in a row for each label.
 
-    More than CLOUD of them are a cloud, without its farthest twentieths, and a black dot, their
-    median. Heights in a cloud mean nothing.
+    With `clouds`, ten or more are a cloud of small dots, without its farthest tenths, around a
+    black one, their median. Heights in a cloud mean nothing.
     """
     xlabel = "\u2190 second faster      second time / first time      second slower \u2192"
     ax = new_axes(8, 1.1 + 0.55 * len(ratios), xlabel=xlabel, title=title)
-    cuts = {label: len(v) // 20 * (len(v) > CLOUD) for label, v in ratios.items()}
+    cuts = {label: len(v) // 10 * clouds for label, v in ratios.items()}
     near = {label: sorted(v)[(n := cuts[label]) : len(v) - n] for label, v in ratios.items()}
     _scale_around_one(ax, "x", chain(*near.values()))
     for row, (label, values) in enumerate(near.items()):
