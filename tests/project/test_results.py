@@ -100,3 +100,28 @@ def test_notebooks_quote_a_stored_prediction():
     near = sum(1 / 1.3 <= ratio <= 1.3 for ratio in ratios)
     text = (ROOT / "notebooks/12_three_limits.ipynb").read_text("utf-8")
     assert f"{near} of {len(ratios)} programs" in text
+
+
+def test_the_list_of_one_programs_figures_is_that_of_the_stored_outputs(monkeypatch, capsys):
+    cells = json.loads((ROOT / "notebooks/18_side_by_side.ipynb").read_text("utf-8"))["cells"]
+    cells = {cell["id"]: cell for cell in cells}
+    monkeypatch.chdir(ROOT / "notebooks")
+    names = {"one_row": {}}
+    for name in ("18-stored", "18-list"):
+        exec("".join(cells[name]["source"]), names)
+    found = capsys.readouterr().out
+    listed = "".join(cells["18-list"]["outputs"][0]["text"])
+    again = "refresh notebook 18 once more: figures have changed that it lists"
+    assert listed.startswith(found), again
+    now = re.findall("this machine: (.+), just now: (.+) µs", listed)
+    table = "".join(cells["f35f578a"]["outputs"][0]["data"]["text/plain"])
+    assert len(now) == 3
+    for label, figure in now:
+        (stored,) = re.findall(rf"(?m)^{label} +([\d.]+) µs", table)
+        assert abs(float(figure) - float(stored)) < 0.06, label
+    assert "nothing stored" not in found
+    (readme,) = re.findall(
+        r"README has ([\d.]+ µs) for JAX", "".join(cells["18-suspects"]["source"])
+    )
+    one = load("epyc_avx512_4_cores_frameworks")["sizes"]["1"]["JAX, jit"]["median"]
+    assert readme == f"{one * 1e6:.1f} µs"
