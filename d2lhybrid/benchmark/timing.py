@@ -31,6 +31,7 @@ from ..workers import format_exception_only
 from .metadata import build_state, kinds_so_far
 
 BLOCK = 0.3e-3  # seconds: 1000 times what the clock needs, far below a scheduler's time slice
+READINGS = 20  # of the clock, in a block at least: one of them is timed with the calls
 SHORT = 3e-6  # seconds: what takes less cannot be timed by a single call
 LONG_CALL = 5e-3  # seconds: beside such a call it costs nothing to fill the caches
 VERY_LONG = 0.1  # seconds: of such calls none is made that can be done without
@@ -227,9 +228,11 @@ class Runner:
 
     def fitting_calls(self) -> int:
         """Return how many calls take as long as a block should. ValueError if they take no time."""
-        calls = max(1, round(BLOCK / max(self.fastest, SHORT)))
-        while calls >= BLOCK / SHORT:  # so short a call cannot be timed alone
-            if min(self._block(calls, untimed=1) for _ in range(3)) >= BLOCK / 2:
+        reading = min(-self.clock() + self.clock() for _ in range(5))  # JAX's may take 0.1 ms
+        block = max(BLOCK, READINGS * reading)
+        calls = max(1, round(block / max(self.fastest - reading, SHORT)))
+        while calls >= block / SHORT:  # so short a call cannot be timed alone
+            if min(self._block(calls, untimed=1) for _ in range(3)) >= block / 2:
                 break
             if calls * 2 > MAX_CALLS:
                 raise self._below_the_clock(calls)

@@ -40,6 +40,16 @@ def test_block_takes_as_many_calls_as_fit(clock):
     assert {timing.calls for timing in close.timings.values()} == {10}  # 11 would suit b
 
 
+def test_block_is_long_beside_a_clock_that_takes_time(clock):
+    def reading():  # as where a device has to be waited for
+        clock.now += 1e-4
+        return clock()
+
+    result = compare({"a": clock.work(130e-6), "b": clock.work(20e-6)}, clock=reading)
+    assert result["a"].median == pytest.approx(130e-6, rel=0.06)
+    assert result["b"].median == pytest.approx(20e-6, rel=0.06)
+
+
 def test_block_fits_calls_after_warming_up(clock):
     calls = count()
 
