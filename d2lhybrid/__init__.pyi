@@ -120,6 +120,9 @@ from .plot.graphs import (
     plot_stages as plot_stages,
     plot_tree as plot_tree,
 )
+from .plot.lifetimes import (
+    plot_lifetimes as plot_lifetimes,
+)
 from .plot.timeline import (
     plot_timeline as plot_timeline,
     plot_times as plot_times,

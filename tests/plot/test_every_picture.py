@@ -58,6 +58,7 @@ EXAMPLES = {
         ["a call", "start"],
     ),
     "plot_bar_panels": lambda draw, k: draw({"C": {"ms": 1.2 * k}, "b": {"ms": 9}}, ["C"])[0],
+    "plot_lifetimes": lambda draw, k: draw({"kept": "e = 1 + 2\nprint(e)\nf = 3"}),
     "plot_outcomes": lambda draw, k: draw(
         {"if": {"trace": "silently wrong", "script": "right", "export": "error"}}
     ),
