@@ -73,6 +73,7 @@ from .hybrid.compiler import (
     reading as reading,
 )
 from .hybrid.graph import (
+    Graph as Graph,
     Node as Node,
 )
 from .hybrid.guard import (
@@ -129,6 +130,10 @@ from .plot.timeline import (
 )
 from .roofline.limits import (
     limits as limits,
+)
+from .saved import (
+    load_compiler as load_compiler,
+    save_compiler as save_compiler,
 )
 from .text.program import (
     as_text as as_text,
