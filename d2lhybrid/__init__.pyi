@@ -123,6 +123,7 @@ from .plot.graphs import (
 )
 from .plot.lifetimes import (
     plot_lifetimes as plot_lifetimes,
+    plot_traffic as plot_traffic,
 )
 from .plot.timeline import (
     plot_timeline as plot_timeline,

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
@@ -123,29 +123,46 @@ class Graph:
         constants = {}
         for node in self.inputs:
             if node.name in values and node.shape is None:
-                constants[node] = Node("constant", value=plain_number(values.pop(node.name)))
+                constants[node.name] = Node("constant", value=plain_number(values.pop(node.name)))
         if values:
             raise TypeError(f"{self.name} has no number {', '.join(sorted(values))}")
-        inputs = tuple(node for node in self.inputs if node not in constants)
+        inputs = tuple(node for node in self.inputs if node.name not in constants)
         # `rewrite` replaces nodes and leaves inputs alone: so what is fixed becomes a node first
-        graph = replace(self, inputs=inputs, nodes=(*constants, *self.nodes))
-        return graph.rewrite(lambda node, was: constants.get(was, node))
+        fixed = [node for node in self.inputs if node.name in constants]
+        graph = replace(self, inputs=inputs, nodes=(*fixed, *self.nodes))
+        return graph.rewrite(lambda node: constants[node.name] if node.op == "input" else node)
 
-    def rewrite(self, change: Callable[[Node, Node], Node]) -> Graph:
-        """The graph in which `change(node, was)` replaces each node, in the order of computing.
+    def rewrite(self, change: Callable[[Node], Node]) -> Graph:
+        """The graph in which `change(node)` replaces each node, in the order of computing.
 
-        `was` is the node in this graph. `node` is a copy of it that reads from the new graph,
-        without the marks `fused` and `slot`, which held for this graph only. `change` may also
-        return a node that the new graph already has: the readers of `was` then read that one.
+        `node` is a copy that reads from the new graph, without the annotations `fused` and `slot`,
+        which held for this graph only. `change` may also return a node that the new graph already
+        has: what read the old node then reads that one.
         """
         new = {node: node for node in self.inputs}
         for was in self.nodes:
             sources = tuple(new[source] for source in was.inputs)
-            node = replace(was, inputs=sources, fused=False, slot=None)
-            new[was] = change(node, was)
+            new[was] = change(replace(was, inputs=sources, fused=False, slot=None))
         nodes = dict.fromkeys(node for node in new.values() if node not in self.inputs)
         outputs = tuple(new[node] for node in self.outputs)
         return replace(self, nodes=tuple(nodes), outputs=outputs)
+
+    def annotate(
+        self, fused: Collection[Node] | None = None, slots: dict[Node, int] | None = None
+    ) -> Graph:
+        """The same graph, in which these nodes are fused and have these slots, and no others.
+
+        What is not given stays as it is.
+        """
+        fused = [node for node in self.nodes if node.fused] if fused is None else fused
+        slots = {node: node.slot for node in self.nodes} if slots is None else slots
+        old = iter(self.nodes)  # `rewrite` takes them in this order
+
+        def change(node):
+            was = next(old)
+            return replace(node, fused=was in fused, slot=slots.get(was))
+
+        return self.rewrite(change)
 
     @cached_property
     def readers(self) -> dict[Node, list[Node | None]]:
@@ -239,9 +256,8 @@ class Graph:
 
     def equation(self, node: Node) -> str:
         """The right side of a node's equation: `relu(linear(x, weight_0, bias_0))`."""
-        if not node.is_operation:
-            return node.op
-        return f"{node.op}({', '.join(map(self.text, node.inputs))})"
+        inputs = ", ".join(map(self.text, node.inputs))
+        return f"{node.op}({inputs})" if inputs else node.op
 
     def __str__(self):
         def typed(node):

@@ -10,7 +10,7 @@
 
 2 * b was folded, a + 1 is shared, and mul is fused into add, so it has no line of its own.
 Right after a pass, the same one changes nothing more. Their order counts: the first three make the
-nodes anew, without the marks of the last two.
+nodes anew, without the annotations of the last two.
 Explained in notebook 04; torch.fx has passes, too, and LLVM's are the best known.
 """
 
@@ -23,7 +23,7 @@ LARGEST_KERNEL = 30  # operations: a person can still read it, and a C compiler 
 
 
 def optimize(graph: Graph) -> Graph:
-    """Apply all passes, each after those from which it profits, so that all marks are kept."""
+    """Apply all passes, each after those from which it profits, the two that annotate last."""
     for change in (fold_constants, share_common, drop_unused, fuse, plan_memory):
         graph = change(graph)
     return graph
@@ -32,7 +32,7 @@ def optimize(graph: Graph) -> Graph:
 def fold_constants(graph):
     """Compute what depends on constants alone. Parameters are not constants: they may change."""
 
-    def fold(node, was):
+    def fold(node):
         if not node.is_operation or any(source.op != "constant" for source in node.inputs):
             return node
         try:
@@ -51,7 +51,7 @@ def share_common(graph):
     """
     known = {}  # what a node does -> the first node that does it
 
-    def share(node, was):
+    def share(node):
         # 1, 1.0 and True are equal, and so are 0.0 and -0.0; their texts are not
         value = repr(node.value) if node.shape is None else id(node.value)
         return known.setdefault((node.op, node.inputs, value), node)
@@ -93,7 +93,7 @@ def fuse(graph):
             ):
                 fused.add(source)
                 together[node] = both
-    return graph.rewrite(lambda node, was: replace(node, fused=was in fused))
+    return graph.annotate(fused=fused)
 
 
 def plan_memory(graph):
@@ -113,4 +113,4 @@ def plan_memory(graph):
             slots[stored] = free.pop() if free else len(set(slots.values()))
         read = dict.fromkeys(source for node in kernel for source in node.inputs)
         free += [slots[node] for node in read if node in slots and last_kernel[node] is kernel]
-    return graph.rewrite(lambda node, was: replace(node, fused=was.fused, slot=slots.get(was)))
+    return graph.annotate(slots=slots)

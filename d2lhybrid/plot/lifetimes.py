@@ -1,4 +1,4 @@
-"""How long a program keeps its values, drawn beside its lines.
+"""How long a program keeps its values, and what travels to memory and back.
 
     e = 1 + 2           | e
     f = e * e           |   | f
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..text.dataflow import read_function
 from ..text.program import names_in, straight_line
 from .drawing import TITLE, Drawing, pale, width_of
-from .style import BLUE, GRAY
+from .style import BLUE, GRAY, ORANGE, joined
 
 ROW, GAP = 24, 6
 CODE = dict(size=12, font_family="monospace")
@@ -112,3 +112,35 @@ def _of_graph(graph):
         last, slot = read.get(node, row), "" if node.slot is None else f"slot {node.slot}"
         lives.append(_Life(graph.names[node], row, last, last, slot))
     return lines, lives
+
+
+def plot_traffic(graphs: dict[str, object]) -> Drawing:
+    """Draw each `Graph` of a dict from titles as its kernels, below the memory that they use.
+
+    An arrow down is a value that a kernel fetches, an arrow up the one that it stores.
+    """
+    picture, y, parts = Drawing("Memory traffic"), 0, []
+    for title, graph in graphs.items():
+        x, trips = 0, []
+        for kernel in graph.kernels:
+            read = [source for node in kernel for source in node.inputs if source not in kernel]
+            read = [graph.names[source] for source in dict.fromkeys(read) if source in graph.names]
+            label, stored = graph.equation(kernel[-1]), graph.names[kernel[-1]]
+            step = max(width_of(name) + 20 for name in [*read, stored])
+            width = max(width_of(label) + 16, step * (len(read) + 1))
+            step = width / (len(read) + 1)
+            for place, name in enumerate([*read, stored]):
+                at = x + (place + 0.6) * step
+                ends = [(at, y + 42), (at, y + 92)]
+                picture.arrow(*(ends if place < len(read) else ends[::-1]))
+                picture.text(at - 5, y + 67, name, anchor="end")
+            picture.rect(x, y + 92, width, 26, rx=4, **pale(BLUE))
+            picture.text(x + width / 2, y + 105, label, anchor="middle")
+            x += width + 24
+            trips.append(f"{label} fetches {joined(read)} and stores {stored}")
+        picture.text(0, y, title, **TITLE)
+        picture.rect(0, y + 16, x - 24, 26, rx=4, **pale(ORANGE))
+        picture.text((x - 24) / 2, y + 29, "memory", anchor="middle")
+        y += 150
+        parts.append(f"Memory traffic, {title}: {'; '.join(trips)}.")
+    return picture.show(" ".join(parts))

@@ -13,7 +13,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
-from d2lhybrid import plot
+from d2lhybrid import plot, trace
 from d2lhybrid.plot.drawing import Drawing
 from d2lhybrid.threads.events import Span
 
@@ -94,6 +94,7 @@ EXAMPLES = {
     "plot_stages": lambda draw, k: draw({"define": "a\nb", "run": "10"}),
     "plot_steps": lambda draw, k: draw({"a": [1, 0.1 * k], "b": [1, -9 * k]}, "the loss"),
     "plot_times": lambda draw, k: draw({"a": 2.0 * k, "b": 0.5}),
+    "plot_traffic": lambda draw, k: draw({"all": trace(lambda a, b: a + b, 1, 2)}),
     "plot_tree": lambda draw, k: draw("e = add(1, 2)", marked=["add(1, 2)"]),
 }
 ALT = {  # others stand in the outputs of notebooks, which nbval compares

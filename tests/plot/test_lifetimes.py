@@ -1,10 +1,11 @@
 """Lifetimes: which lines a value's bar covers."""
 
 import pytest
-from drawings import extents, is_readable, rects
+import torch
+from drawings import arrows, extents, is_readable, rects
 
-from d2lhybrid import plot_lifetimes, trace
-from d2lhybrid.hybrid.passes import plan_memory
+from d2lhybrid import plot_lifetimes, plot_traffic, trace
+from d2lhybrid.hybrid.passes import fuse, plan_memory
 from d2lhybrid.plot.style import BLUE, GRAY
 
 ROW = 24
@@ -49,3 +50,11 @@ def test_values_of_a_slot_share_a_column():
     planned = plan_memory(trace(lambda a: a + 1 + 2 + 3 + 4, 1))
     (x, *_), (other, *_), (same, *_), output = bars(plot_lifetimes(planned))
     assert x == same < other < output[0]
+
+
+def test_traffic_has_an_arrow_for_each_trip():
+    graph = trace(lambda a, b: (a + b) * (a - b) + 1, *(torch.ones(3) for _ in "ab"))
+    drawing = plot_traffic({"recorded": graph, "fused": fuse(graph)})
+    down = [points[0][1] < points[-1][1] for points in arrows(drawing)]
+    assert down == [True, True, False] * 3 + [True, False] + [True, True, False]
+    assert is_readable(drawing)
