@@ -102,10 +102,11 @@ def _statements(source):
             first -= 1
         text = "\n".join(lines[first - 1 : statement.end_lineno])
         match statement:
-            case (
-                ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Assign([ast.Name(name)])
-            ):
-                found[name] = text
+            case ast.FunctionDef(name=key) | ast.ClassDef(name=key):
+                pass
+            case ast.Assign([ast.Name() | ast.Attribute() as target]):
+                key = ast.unparse(target)
             case _:
-                found[text] = text
+                key = text
+        found[key] = text
     return found
