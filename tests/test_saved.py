@@ -16,6 +16,7 @@ from d2lhybrid.saved import HEAD
 FOLD = """
 import ast
 from dataclasses import replace as other, field
+from elsewhere import LIMIT
 
 # @save
 LIMIT = 3
