@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
@@ -120,17 +120,14 @@ class Graph:
 
     def bind(self, **values: Real) -> Graph:
         """The graph with some of its numbers fixed, by name. TypeError for any other name."""
-        constants = {}
-        for node in self.inputs:
-            if node.name in values and node.shape is None:
-                constants[node.name] = Node("constant", value=plain_number(values.pop(node.name)))
+        fixed = [x for x in self.inputs if x.name in values and x.shape is None]
+        constant = {x.name: Node("constant", value=plain_number(values.pop(x.name))) for x in fixed}
         if values:
             raise TypeError(f"{self.name} has no number {', '.join(sorted(values))}")
-        inputs = tuple(node for node in self.inputs if node.name not in constants)
+        inputs = tuple(node for node in self.inputs if node not in fixed)
         # `rewrite` replaces nodes and leaves inputs alone: so what is fixed becomes a node first
-        fixed = [node for node in self.inputs if node.name in constants]
         graph = replace(self, inputs=inputs, nodes=(*fixed, *self.nodes))
-        return graph.rewrite(lambda node: constants[node.name] if node.op == "input" else node)
+        return graph.rewrite(lambda node: constant[node.name] if node.op == "input" else node)
 
     def rewrite(self, change: Callable[[Node], Node]) -> Graph:
         """The graph in which `change(node)` replaces each node, in the order of computing.
@@ -147,22 +144,13 @@ class Graph:
         outputs = tuple(new[node] for node in self.outputs)
         return replace(self, nodes=tuple(nodes), outputs=outputs)
 
-    def annotate(
-        self, fused: Collection[Node] | None = None, slots: dict[Node, int] | None = None
-    ) -> Graph:
-        """The same graph, in which these nodes are fused and have these slots, and no others.
-
-        What is not given stays as it is.
-        """
-        fused = [node for node in self.nodes if node.fused] if fused is None else fused
-        slots = {node: node.slot for node in self.nodes} if slots is None else slots
-        old = iter(self.nodes)  # `rewrite` takes them in this order
-
-        def change(node):
-            was = next(old)
-            return replace(node, fused=was in fused, slot=slots.get(was))
-
-        return self.rewrite(change)
+    def annotate(self, fused: set[Node] | None = None, slots: dict | None = None) -> Graph:
+        """The graph in which these nodes are fused, or else the same; it has these slots alone."""
+        fused = {node for node in self.nodes if node.fused} if fused is None else fused
+        slots, old = slots or {}, iter(self.nodes)  # `rewrite` takes them in this order
+        return self.rewrite(
+            lambda node: replace(node, fused=(was := next(old)) in fused, slot=slots.get(was))
+        )
 
     @cached_property
     def readers(self) -> dict[Node, list[Node | None]]:

@@ -46,10 +46,7 @@ def fold_constants(graph):
 
 
 def share_common(graph):
-    """Compute only once what is computed twice from the same values.
-
-    Compilers call it common subexpression elimination, CSE.
-    """
+    """Compute only once what is computed twice: common subexpression elimination, CSE."""
     known = {}  # what a node does -> the first node that does it
 
     def share(node):
@@ -61,10 +58,7 @@ def share_common(graph):
 
 
 def drop_unused(graph):
-    """Remove what no output needs, from the last node to the first.
-
-    Compilers call it dead code elimination, DCE.
-    """
+    """Remove what no output needs, from the last node to the first: dead code elimination, DCE."""
     needed = set(graph.outputs)
     for node in reversed(graph.nodes):
         if node in needed:
@@ -100,8 +94,7 @@ def fuse(graph):
 def plan_memory(graph):
     """Give each stored value a slot, a buffer that values share one after the other.
 
-    A value that was read for the last time frees its slot. Register allocation, in compilers for
-    processors, is the same problem.
+    A value frees it after its last reader. Register allocation is the same problem.
     """
     last_kernel, slots, free = {}, {}, []
     for kernel in graph.kernels:
