@@ -73,6 +73,7 @@ from .hybrid.compiler import (
     reading as reading,
 )
 from .hybrid.graph import (
+    Graph as Graph,
     Node as Node,
 )
 from .hybrid.guard import (
@@ -120,12 +121,20 @@ from .plot.graphs import (
     plot_stages as plot_stages,
     plot_tree as plot_tree,
 )
+from .plot.lifetimes import (
+    plot_lifetimes as plot_lifetimes,
+    plot_traffic as plot_traffic,
+)
 from .plot.timeline import (
     plot_timeline as plot_timeline,
     plot_times as plot_times,
 )
 from .roofline.limits import (
     limits as limits,
+)
+from .saved import (
+    load_compiler as load_compiler,
+    save_compiler as save_compiler,
 )
 from .text.program import (
     as_text as as_text,

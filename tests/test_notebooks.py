@@ -318,7 +318,8 @@ FAULTS = {
         lambda n: n["cells"][12]["metadata"]["slideshow"].update(slide_type="subslide"),
     ],
     rules.saved_code_is_the_packages: [
-        in_code("# @save\ndef add_", "# @save\ndef add__"),
+        in_code("return a + b", "return b + a"),
+        in_code("# @save\ndef add_", "# @save\nx, y = 1, 2\ndef add_"),
         in_code("@save\ndef add_", "@save\n\ndef add_"),
     ],
 }

@@ -120,32 +120,37 @@ class Graph:
 
     def bind(self, **values: Real) -> Graph:
         """The graph with some of its numbers fixed, by name. TypeError for any other name."""
-        constants = {}
-        for node in self.inputs:
-            if node.name in values and node.shape is None:
-                constants[node] = Node("constant", value=plain_number(values.pop(node.name)))
+        fixed = [x for x in self.inputs if x.name in values and x.shape is None]
+        constant = {x.name: Node("constant", value=plain_number(values.pop(x.name))) for x in fixed}
         if values:
             raise TypeError(f"{self.name} has no number {', '.join(sorted(values))}")
-        inputs = tuple(node for node in self.inputs if node not in constants)
+        inputs = tuple(node for node in self.inputs if node not in fixed)
         # `rewrite` replaces nodes and leaves inputs alone: so what is fixed becomes a node first
-        graph = replace(self, inputs=inputs, nodes=(*constants, *self.nodes))
-        return graph.rewrite(lambda node, was: constants.get(was, node))
+        graph = replace(self, inputs=inputs, nodes=(*fixed, *self.nodes))
+        return graph.rewrite(lambda node: constant[node.name] if node.op == "input" else node)
 
-    def rewrite(self, change: Callable[[Node, Node], Node]) -> Graph:
-        """The graph in which `change(node, was)` replaces each node, in the order of computing.
+    def rewrite(self, change: Callable[[Node], Node]) -> Graph:
+        """The graph in which `change(node)` replaces each node, in the order of computing.
 
-        `was` is the node in this graph. `node` is a copy of it that reads from the new graph,
-        without the marks `fused` and `slot`, which held for this graph only. `change` may also
-        return a node that the new graph already has: the readers of `was` then read that one.
+        `node` is a copy that reads from the new graph, without the annotations `fused` and `slot`,
+        which held for this graph only. `change` may also return a node that the new graph already
+        has: what read the old node then reads that one.
         """
         new = {node: node for node in self.inputs}
         for was in self.nodes:
             sources = tuple(new[source] for source in was.inputs)
-            node = replace(was, inputs=sources, fused=False, slot=None)
-            new[was] = change(node, was)
+            new[was] = change(replace(was, inputs=sources, fused=False, slot=None))
         nodes = dict.fromkeys(node for node in new.values() if node not in self.inputs)
         outputs = tuple(new[node] for node in self.outputs)
         return replace(self, nodes=tuple(nodes), outputs=outputs)
+
+    def annotate(self, fused: set[Node] | None = None, slots: dict | None = None) -> Graph:
+        """The graph in which these nodes are fused, or else the same; it has these slots alone."""
+        fused = {node for node in self.nodes if node.fused} if fused is None else fused
+        slots, old = slots or {}, iter(self.nodes)  # `rewrite` takes them in this order
+        return self.rewrite(
+            lambda node: replace(node, fused=(was := next(old)) in fused, slot=slots.get(was))
+        )
 
     @cached_property
     def readers(self) -> dict[Node, list[Node | None]]:
@@ -239,9 +244,8 @@ class Graph:
 
     def equation(self, node: Node) -> str:
         """The right side of a node's equation: `relu(linear(x, weight_0, bias_0))`."""
-        if not node.is_operation:
-            return node.op
-        return f"{node.op}({', '.join(map(self.text, node.inputs))})"
+        inputs = ", ".join(map(self.text, node.inputs))
+        return f"{node.op}({inputs})" if inputs else node.op
 
     def __str__(self):
         def typed(node):

@@ -10,7 +10,7 @@
 
 2 * b was folded, a + 1 is shared, and mul is fused into add, so it has no line of its own.
 Right after a pass, the same one changes nothing more. Their order counts: the first three make the
-nodes anew, without the marks of the last two.
+nodes anew, without the annotations of the last two.
 Explained in notebook 04; torch.fx has passes, too, and LLVM's are the best known.
 """
 
@@ -23,8 +23,9 @@ LARGEST_KERNEL = 30  # operations: a person can still read it, and a C compiler 
 
 
 def optimize(graph: Graph) -> Graph:
-    """Apply all passes, each after those from which it profits, so that all marks are kept."""
-    for change in (fold_constants, share_common, drop_unused, fuse, plan_memory):
+    """Apply all passes, each after those from which it profits, the two that annotate last."""
+    passes = fold_constants, share_common, drop_unused, fuse, plan_memory
+    for change in passes:
         graph = change(graph)
     return graph
 
@@ -32,7 +33,7 @@ def optimize(graph: Graph) -> Graph:
 def fold_constants(graph):
     """Compute what depends on constants alone. Parameters are not constants: they may change."""
 
-    def fold(node, was):
+    def fold(node):
         if not node.is_operation or any(source.op != "constant" for source in node.inputs):
             return node
         try:
@@ -45,13 +46,10 @@ def fold_constants(graph):
 
 
 def share_common(graph):
-    """Compute only once what is computed twice from the same values.
-
-    Compilers call it common subexpression elimination, CSE.
-    """
+    """Compute only once what is computed twice: common subexpression elimination, CSE."""
     known = {}  # what a node does -> the first node that does it
 
-    def share(node, was):
+    def share(node):
         # 1, 1.0 and True are equal, and so are 0.0 and -0.0; their texts are not
         value = repr(node.value) if node.shape is None else id(node.value)
         return known.setdefault((node.op, node.inputs, value), node)
@@ -60,10 +58,7 @@ def share_common(graph):
 
 
 def drop_unused(graph):
-    """Remove what no output needs, from the last node to the first.
-
-    Compilers call it dead code elimination, DCE.
-    """
+    """Remove what no output needs, from the last node to the first: dead code elimination, DCE."""
     needed = set(graph.outputs)
     for node in reversed(graph.nodes):
         if node in needed:
@@ -93,14 +88,13 @@ def fuse(graph):
             ):
                 fused.add(source)
                 together[node] = both
-    return graph.rewrite(lambda node, was: replace(node, fused=was in fused))
+    return graph.annotate(fused=fused)
 
 
 def plan_memory(graph):
     """Give each stored value a slot, a buffer that values share one after the other.
 
-    A value that was read for the last time frees its slot. Register allocation, in compilers for
-    processors, is the same problem.
+    A value frees it after its last reader. Register allocation is the same problem.
     """
     last_kernel, slots, free = {}, {}, []
     for kernel in graph.kernels:
@@ -111,6 +105,5 @@ def plan_memory(graph):
             # The slot is chosen before this kernel's inputs free theirs: a linear layer must not
             # write where it still reads. A free one, or else a new one: they are 0, 1, 2 ...
             slots[stored] = free.pop() if free else len(set(slots.values()))
-        read = dict.fromkeys(source for node in kernel for source in node.inputs)
-        free += [slots[node] for node in read if node in slots and last_kernel[node] is kernel]
-    return graph.rewrite(lambda node, was: replace(node, fused=was.fused, slot=slots.get(was)))
+        free += [slots[node] for node in slots if last_kernel.get(node) is kernel]
+    return graph.annotate(slots=slots)

@@ -45,14 +45,14 @@ def data_flow(program: str | Callable) -> networkx.DiGraph:
         parameters = []
         statements = [s for s in straight_line(program) if not isinstance(s, ast.FunctionDef)]
     else:
-        parameters, statements = _read_function(program)
+        parameters, statements = read_function(program)
     walk = _Walk(parameters)
     for statement in statements:
         walk.follow(statement)
     return walk.flow
 
 
-def _read_function(function):
+def read_function(function):
     """Return the names of a function's parameters, and the statements of its body.
 
     TypeError for what is no function defined by `def`.

@@ -13,7 +13,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
-from d2lhybrid import plot
+from d2lhybrid import plot, trace
 from d2lhybrid.plot.drawing import Drawing
 from d2lhybrid.threads.events import Span
 
@@ -59,6 +59,7 @@ EXAMPLES = {
         ["a call", "start"],
     ),
     "plot_bar_panels": lambda draw, k: draw({"C": {"ms": 1.2 * k}, "b": {"ms": 9}}, ["C"])[0],
+    "plot_lifetimes": lambda draw, k: draw({"kept": "e = 1 + 2\nprint(e)\nf = 3"}),
     "plot_outcomes": lambda draw, k: draw(
         {"if": {"trace": "silently wrong", "script": "right", "export": "error"}}
     ),
@@ -93,6 +94,7 @@ EXAMPLES = {
     "plot_stages": lambda draw, k: draw({"define": "a\nb", "run": "10"}),
     "plot_steps": lambda draw, k: draw({"a": [1, 0.1 * k], "b": [1, -9 * k]}, "the loss"),
     "plot_times": lambda draw, k: draw({"a": 2.0 * k, "b": 0.5}),
+    "plot_traffic": lambda draw, k: draw({"all": trace(lambda a, b: a + b, 1, 2)}),
     "plot_tree": lambda draw, k: draw("e = add(1, 2)", marked=["add(1, 2)"]),
 }
 ALT = {  # others stand in the outputs of notebooks, which nbval compares
