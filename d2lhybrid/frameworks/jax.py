@@ -22,8 +22,8 @@ def synchronize():
     """Wait for a number to be negated on each device.
 
     JAX can only wait for arrays, and what is timed may have dropped its result. But a device
-    runs what one thread asks of it in order: after the negation, all else is done. It takes 5 us, or
-    0.1 ms if JAX's thread has to wake up.
+    runs what one thread asks of it in order: after the negation, all else is done. It takes 5 us,
+    or 0.1 ms if JAX's thread has to wake up.
     """
     import jax
 
