@@ -38,7 +38,7 @@ def save_compiler() -> None:
             parts |= (here := _statements(cell))
             own |= {key: text for key, text in here.items() if re.match("(#.*\n)*# ?@save\n", text)}
     nodes = ast.walk(ast.parse("\n".join(own.values())))
-    read = {node.id for node in nodes if isinstance(node, ast.Name)}
+    read = {node.id for node in nodes if isinstance(node, ast.Name)} - own.keys()
     needed = [key for key in parts if IMPORT.match(key)]
     needed = [key for key in needed if read & {*re.findall(r"\w+", key.partition("import ")[2])}]
     lines = re.findall(r"(?m)^ *[^ #\n].*", "\n".join(own.values()))
@@ -102,10 +102,11 @@ def _statements(source):
             first -= 1
         text = "\n".join(lines[first - 1 : statement.end_lineno])
         match statement:
-            case (
-                ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Assign([ast.Name(name)])
-            ):
-                found[name] = text
+            case ast.FunctionDef(name=key) | ast.ClassDef(name=key):
+                pass
+            case ast.Assign([ast.Name() | ast.Attribute() as target]):
+                key = ast.unparse(target)
             case _:
-                found[text] = text
+                key = text
+        found[key] = text
     return found

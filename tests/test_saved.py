@@ -16,6 +16,7 @@ from d2lhybrid.saved import HEAD
 FOLD = """
 import ast
 from dataclasses import replace as other, field
+from elsewhere import LIMIT
 
 # @save
 LIMIT = 3
@@ -75,6 +76,7 @@ def test_notebooks_add_up(run, capsys):
     both = run("import os\n\n# @save\ndef two():\n    return os", ONE.replace("1", "4"))
     assert both.index("import os") < both.index("LIMIT") < both.index("4") < both.index("two")
     exec(compile(both, "my_compiler.py", "exec"), {})
+    assert run("# @save\none.x = 1", "# @save\none.x = 2").endswith("# @save\none.x = 2\n")
 
 
 def test_a_page_in_a_browser_and_a_broken_file_do_no_harm(run, monkeypatch, capsys, tmp_path):

@@ -24,7 +24,8 @@ LARGEST_KERNEL = 30  # operations: a person can still read it, and a C compiler 
 
 def optimize(graph: Graph) -> Graph:
     """Apply all passes, each after those from which it profits, the two that annotate last."""
-    for change in (fold_constants, share_common, drop_unused, fuse, plan_memory):
+    passes = fold_constants, share_common, drop_unused, fuse, plan_memory
+    for change in passes:
         graph = change(graph)
     return graph
 
@@ -111,6 +112,5 @@ def plan_memory(graph):
             # The slot is chosen before this kernel's inputs free theirs: a linear layer must not
             # write where it still reads. A free one, or else a new one: they are 0, 1, 2 ...
             slots[stored] = free.pop() if free else len(set(slots.values()))
-        read = dict.fromkeys(source for node in kernel for source in node.inputs)
-        free += [slots[node] for node in read if node in slots and last_kernel[node] is kernel]
+        free += [slots[node] for node in slots if last_kernel.get(node) is kernel]
     return graph.annotate(slots=slots)
