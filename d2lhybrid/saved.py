@@ -84,10 +84,13 @@ def load_compiler() -> ModuleType:
 
 def _cells():
     """Return the texts of the cells that were run, in a notebook or on a page."""
-    if (ipython := sys.modules.get("IPython")) and (shell := ipython.get_ipython()):
-        return shell.user_ns["In"]
-    pages = [entry for name, entry in linecache.cache.items() if name.startswith("<cell ")]
-    return ["".join(lines) for _, _, lines, _ in pages]
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    if shell and (cells := shell.user_ns["In"][1:]):
+        return cells
+    # Without a history, as on a page, the lines are where tracebacks find those of no file.
+    found = [entry for entry in linecache.cache.values() if len(entry) == 4]
+    return ["".join(lines) for _, changed, lines, _ in found if changed is None]
 
 
 def _statements(source):
