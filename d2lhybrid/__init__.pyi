@@ -97,6 +97,9 @@ from .machine.caches import (
 from .nets import (
     get_net as get_net,
 )
+from .plot.cells import (
+    plot_cells as plot_cells,
+)
 from .plot.charts import (
     plot_bar_panels as plot_bar_panels,
     plot_break_even as plot_break_even,

@@ -34,7 +34,7 @@ def fuse(graph):
     # all
     return other(graph)
 """
-COLLECTED = "02_symbolic_programs", "04_programs_as_graphs"
+COLLECTED = "02_symbolic_programs", "04_programs_as_graphs", "13_write_your_own_hybridizer"
 ONE = "# @save\ndef one():\n    return 1"
 
 

@@ -28,6 +28,7 @@ PICTURES = {
 SPEEDUP = (2.0, 1.9, 2.1, "faster")
 EXAMPLES = {
     "plot_break_even": lambda draw, k: draw({"eager": (0, 3e-3 * k), "b": (0.1, 2e-3)}),
+    "plot_cells": lambda draw, k: draw({"near": ["a", "b"] * 24, "far": ["a"] * 9 + ["b"]}),
     "plot_chunk_ownership": lambda draw, k: draw([[[1, 1], [1, 1]], [[1, 2], [2, 1]]], 2)[0],
     "plot_coins": lambda draw, k: draw([1.1 * k, 1.2, 1.3], 1.15 * k, 1.1, 1.3 * k),
     "plot_curves": lambda draw, k: draw(
