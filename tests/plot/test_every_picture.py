@@ -29,6 +29,7 @@ SPEEDUP = (2.0, 1.9, 2.1, "faster")
 EXAMPLES = {
     "plot_break_even": lambda draw, k: draw({"eager": (0, 3e-3 * k), "b": (0.1, 2e-3)}),
     "plot_chunk_ownership": lambda draw, k: draw([[[1, 1], [1, 1]], [[1, 2], [2, 1]]], 2)[0],
+    "plot_course_map": lambda draw, k: draw(),
     "plot_curves": lambda draw, k: draw(
         {"sum": [(4096, 1 * k), (2**24, 9)], "copy": [(4096, 2), (2**24, 30 * k)]},
         "GB/s",
