@@ -61,6 +61,9 @@ from .frameworks import (
 from .frameworks.pytorch import (
     quiet as quiet,
 )
+from .here import (
+    what_is_here as what_is_here,
+)
 from .hybrid.codegen import (
     PRELUDE as PRELUDE,
     c_source as c_source,
@@ -117,6 +120,9 @@ from .plot.charts import (
     plot_scatter as plot_scatter,
     plot_stacked_bars as plot_stacked_bars,
     plot_steps as plot_steps,
+)
+from .plot.course_map import (
+    plot_course_map as plot_course_map,
 )
 from .plot.graphs import (
     plot_data_flow as plot_data_flow,

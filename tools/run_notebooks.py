@@ -11,7 +11,10 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from d2lhybrid.plot.course_map import plot_course_map
+
 from .files import NOTEBOOKS, ROOT, write
+from .manifest import course, notebooks
 from .notebook import agreed_metadata, fingerprint, pictures
 
 QUIET = 5  # per cent: a machine whose noise floor is larger should not make the stored outputs
@@ -74,6 +77,16 @@ def store(notebook, path):
     write(path, f"{nbformat.writes(notebook)}\n".encode())
     for name, png in pictures(notebook).items():
         write(ROOT / "img" / f"{name}.png", png)
+    if path.name == notebooks()[0].name:
+        for language in course()["map"]["yours"]:
+            write(ROOT / "img" / f"course_map.{language}.svg", course_map(language).encode())
+
+
+def course_map(language):
+    """The map of the course for README, as SVG that is dark where its reader's pages are."""
+    dark = "@media (prefers-color-scheme:dark){svg{--picture-ink:#eee;--picture-ground:#161b22}}"
+    svg = plot_course_map(language).svg
+    return svg.replace("<title>", f"<style>{dark}</style>\n<title>", 1)
 
 
 if __name__ == "__main__":

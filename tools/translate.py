@@ -218,7 +218,7 @@ def shape(text):
     formulas = re.findall(r"\$[^$\n]+\$", text)
     text = re.sub(r"\$[^$\n]+\$", "", text)
     targets = re.findall(r"\]\(([^)\s#]*)[^)\s]*\)", text)  # an anchor is translated, and
-    targets = [re.sub(r"\.\w\w\.md$", ".md", one) for one in targets]  # a document has its own
+    targets = [re.sub(r"\.\w\w(?=\.(md|svg)$)", "", one) for one in targets]  # a file has its own
     text = re.sub(r"\]\([^)\s]+\)", "]", text)
     numbers = re.sub(r"(?m)^ *\d+\.", "", text)
     for number, name in enumerate(month_name[1:], 1):  # December 7 is 12月7日

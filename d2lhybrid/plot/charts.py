@@ -519,20 +519,23 @@ def plot_bar_panels(measures: Numbers, dots: Collection[str] = ()) -> list[Axes]
     """Draw several measures of each label, such as size and speed, each on an axis of its own.
 
     `measures` maps a label to a dict from the names of the measures to numbers above 0; all have
-    the same names, in one order. Labels in `dots` are blue dots, all others red squares. On all
-    axes, which are logarithmic, the same distance is the same factor.
+    the same names, in one order, and a number that is not known is nan. Labels in `dots` are blue
+    dots, all others red squares. On all axes, which are logarithmic, the same distance is the same
+    factor.
     """
     names = list(next(iter(measures.values())))
     axes = new_panels(9.5, 0.9 + 0.4 * len(measures), len(names))
-    columns = [[row[name] for row in measures.values()] for name in names]
-    span = max(max(values) / min(values) for values in columns)
+    columns = [{k: row[name] for k, row in measures.items() if row[name] > 0} for name in names]
+    span = max(max(column.values()) / min(column.values()) for column in columns)
     span *= 6 * span**0.35  # with room for the number beside the last dot
-    for ax, name, values in zip(axes, names, columns, strict=True):
-        for row, (label, value) in enumerate(zip(measures, values, strict=True)):
+    rows = {label: row for row, label in enumerate(measures)}
+    for ax, name, column in zip(axes, names, columns, strict=True):
+        for label, value in column.items():
             color, marker = (BLUE, "o") if label in dots else (RED, "s")
-            ax.plot(value, row, marker, color=color, markersize=8)
-            annotate(ax, _two_digits(value), (value, row), (7, 0), va="center", fontsize=11)
-        ends = min(values) / 2, min(values) / 2 * span
+            place = value, rows[label]
+            ax.plot(*place, marker, color=color, markersize=8)
+            annotate(ax, _two_digits(value), place, (7, 0), va="center", fontsize=11)
+        ends = min(column.values()) / 2, min(column.values()) / 2 * span
         log_scale(ax.xaxis, ends, "{x:g}", pad=0, subs=(1,), numticks=4)
         label_rows(ax, measures)
         ax.grid(axis="y", color="#DDDDDD")

@@ -337,3 +337,9 @@ def test_measures_have_a_dot_in_each_row_of_each_panel():
     (left, right), (low, high) = size.get_xlim(), start.get_xlim()
     assert right / left == pytest.approx(high / low)  # the same distance is the same factor
     assert (row_labels(size), size.get_xscale()) == (["C", "Python"], "log")
+
+
+def test_a_measure_that_is_not_known_leaves_its_place_empty():
+    ms, lines = charts.plot_bar_panels({"a": {"ms": 3, "lines": nan}, "b": {"ms": 4, "lines": 6}})
+    assert [points(dot) for dot in lines.lines] == [[(6, 1)]]
+    assert (texts(ms), texts(lines)) == (["3", "4"], ["6"])

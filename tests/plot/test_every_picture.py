@@ -31,6 +31,7 @@ EXAMPLES = {
     "plot_cells": lambda draw, k: draw({"near": ["a", "b"] * 24, "far": ["a"] * 9 + ["b"]}),
     "plot_chunk_ownership": lambda draw, k: draw([[[1, 1], [1, 1]], [[1, 2], [2, 1]]], 2)[0],
     "plot_coins": lambda draw, k: draw([1.1 * k, 1.2, 1.3], 1.15 * k, 1.1, 1.3 * k),
+    "plot_course_map": lambda draw, k: draw(),
     "plot_curves": lambda draw, k: draw(
         {"sum": [(4096, 1 * k), (2**24, 9)], "copy": [(4096, 2), (2**24, 30 * k)]},
         "GB/s",

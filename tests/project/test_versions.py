@@ -13,7 +13,6 @@ from tools import manifest
 
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-STARTS = (ROOT / "notebooks/00_start_here.ipynb").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PINS = dict(
     re.findall(r"^([\w-]+)==([\d.]+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
@@ -28,7 +27,7 @@ def test_the_pythons_are_the_same_everywhere():
     workflow = (ROOT / ".github/workflows/check.yml").read_text(encoding="utf-8")
     assert re.findall(r'"(3\.\d+)"', workflow) == versions
     span = f"{versions[0]} to {versions[-1]}"
-    for text in (README, CONTRIBUTING, STARTS):
+    for text in (README, CONTRIBUTING):
         assert span in text
 
 
