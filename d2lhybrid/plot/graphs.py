@@ -194,10 +194,10 @@ def _draw_row(picture, stages, y, way, left):
     return end, left
 
 
-def plot_pipeline(steps: dict[str, str]) -> Drawing:
+def plot_pipeline(steps: dict[str, str], marked: Collection[str] = ()) -> Drawing:
     """Draw boxes from left to right, each with a text under it, and an arrow to the next.
 
-    `steps` maps the titles in the boxes to the texts.
+    `steps` maps the titles in the boxes to the texts. Those that are `marked` are orange.
     """
     titles = [textwrap.wrap(title, 12, break_long_words=False) for title in steps]
     width = max(width_of(line, 12, **TITLE) for title in titles for line in title) + 36
@@ -207,7 +207,8 @@ def plot_pipeline(steps: dict[str, str]) -> Drawing:
         middle, top = left + width / 2, -7.5 * (len(title) - 1)
         if left:
             picture.arrow((left - AFTER, 0), (left, 0))
-        picture.rect(left, -height / 2, width, height, rx=7, **pale(BLUE))
+        color = ORANGE if " ".join(title) in marked else BLUE
+        picture.rect(left, -height / 2, width, height, rx=7, **pale(color))
         picture.text(middle, top, "\n".join(title), 12, "middle", **TITLE)
         text = textwrap.fill(text, int((width + 0.6 * AFTER) / 6.7))
         picture.text(middle, height / 2 + 14, text, 12, "middle")

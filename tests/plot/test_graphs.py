@@ -125,7 +125,9 @@ def test_stages_may_fork_into_roads_one_below_the_other():
 def test_pipeline_is_boxes_with_arrows_and_a_text_under_each():
     long = "a much longer text " * 4
     steps = {"bytecode": "what Python runs", "graph + guards": long, "C": "", "MMMM WWWW": ""}
-    drawing = plot_pipeline(steps)
+    drawing = plot_pipeline(steps, marked=["graph + guards"])
+    orange = [look.get("fill") == ORANGE for kind, look, _ in drawing.parts if kind == "rect"]
+    assert orange == [False, True, False, False]
     shown = " ".join(texts(drawing))
     assert shown == f"bytecode what Python runs graph + guards {long}C MMMM WWWW"
     assert links(drawing) == [*pairwise(boxes(drawing))]
