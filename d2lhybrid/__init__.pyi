@@ -127,6 +127,10 @@ from .plot.timeline import (
 from .roofline.limits import (
     limits as limits,
 )
+from .speaking import (
+    speak as speak,
+    speaking_net as speaking_net,
+)
 from .text.program import (
     as_text as as_text,
     names_in as names_in,
