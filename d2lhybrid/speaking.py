@@ -44,7 +44,7 @@ def speaking_net(steps: int = 2000) -> nn.Sequential:
             loss.backward()
             optimizer.step()
     net.eval().requires_grad_(False)
-    net[0].weight.copy_(first.weight.T)
+    net[0].weight.copy_(first.weight.detach().T)
     net[0].bias.zero_()  # there was none: each of the 16 rows has its share of it
     return net
 
