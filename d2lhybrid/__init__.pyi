@@ -145,6 +145,10 @@ from .saved import (
     load_compiler as load_compiler,
     save_compiler as save_compiler,
 )
+from .speaking import (
+    speak as speak,
+    speaking_net as speaking_net,
+)
 from .text.program import (
     as_text as as_text,
     names_in as names_in,

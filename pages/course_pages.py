@@ -56,6 +56,8 @@ def with_links(text, page, app):
             return f"]({REPOSITORY}{path}{anchor})"
         return link[0]  # Sphinx will report it
 
+    # A notebook names the page that only the pages have by its whole address.
+    text = text.replace(f"]({manifest.pages_address()}speak.html)", "](/speak.md)")
     return LINK.sub(lead, text)
 
 

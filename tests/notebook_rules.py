@@ -44,6 +44,7 @@ PAGES = {  # no test opens them: add a page here after you have seen it in a bro
     "https://d2l.ai/chapter_computational-performance/multiple-gpus.html",
     "https://d2l.ai/chapter_computational-performance/parameterserver.html",
     "https://nanobench.ankerl.com/tutorial.html",  # as its README links it
+    f"{manifest.pages_address()}speak.html",  # pages/test_speaking.py opens it
 }
 PRIVATE = re.compile(  # what belongs to one machine: folders, users, hosts, environments
     r"/(?:tmp|root|home|Users|work|content|usr|opt|var)/|[A-Z]:\\|site-packages|\.venv|\w@\w|localhost"

@@ -12,7 +12,7 @@ from d2lhybrid.frameworks import FRAMEWORKS
 ROOT = Path(__file__).resolve().parents[1]
 # The lowest first. A module imports from lower floors, and from its own wing.
 FLOORS = {
-    "d2lhybrid": "exercises+tables+nets+course_data text frameworks workers benchmark d2l plot "
+    "d2lhybrid": "exercises+tables+nets+course_data saved speaking text frameworks workers benchmark d2l plot "
     "toolchain here roofline hybrid threads world machine cross_framework cli __main__",
     "tools": "files manifest notebook+environment+colab translate "
     "reading+checking+handouts+authoring+glossary+run_notebooks site_pages+site_run site commands",
@@ -105,7 +105,7 @@ WITHOUT = [name for name in modules("d2lhybrid") if wing(name) not in OF_FRAMEWO
 
 @pytest.mark.parametrize("name", WITHOUT)
 def test_a_framework_is_named_only_where_it_belongs(name):
-    known = ("d2lhybrid.nets", "d2lhybrid.d2l", "d2lhybrid.here", "d2lhybrid.cli.example")
+    known = ("d2lhybrid.nets", "d2lhybrid.speaking", "d2lhybrid.d2l", "d2lhybrid.here", "d2lhybrid.cli.example")
     if name in known or wing(name) in ("d2lhybrid.threads", "d2lhybrid.world"):
         return  # networks are PyTorch's, and so is what runs or carries their values
     tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))

@@ -87,6 +87,30 @@ def table(columns, *rows):
     return f":::{{container}} figures\n{text}\n:::"
 
 
+def speak(folder, language, said):
+    """The page on which the network speaks: a form, its scripts, and the program that runs."""
+    words, scripts = said["speak"], ROOT / "pages" / "static" / "speak"
+    weights = (scripts / "weights.js").read_text("utf-8")
+    made = json.loads(weights.partition(" = ")[2].strip().removesuffix(";"))["made"]
+    form = f"""\
+<form class="speak" data-rate="{words["rate"]}" data-language="{language}">
+<label>{words["begin"]}<input type="text" name="begin" value="the statement is" lang="en"></label>
+<label>{words["temperature"]} <output name="chosen">0.6</output>
+<input type="range" name="temperature" min="0.2" max="1.5" step="0.1" value="0.6"></label>
+<button>{words["start"]}</button>
+<output name="text" class="notranslate" lang="en" aria-label="{words["text"]}"></output>
+<output name="rate"></output>
+</form>"""
+    names = ("weights", "network", "speak")
+    form += "".join(f'\n<script src="_static/speak/{name}.js"></script>' for name in names)
+    runs = words["runs"].strip().format(size=len(weights) // 1024, made=made)
+    fold = f"<details class='solution'><summary>{words['source']}</summary>"
+    code = f"```js\n{(scripts / 'network.js').read_text('utf-8')}```"
+    title, about = said["before"]["speak"][0], words["about"].strip()
+    parts = [f"# {title}", about, form, f"## {words['heading']}", runs, fold, code, "</details>"]
+    return "\n\n".join([*parts, ""])
+
+
 def reference(folder, language, said):
     """Every public name, as Sphinx reads it from the package, with the pictures of those that draw.
 
@@ -137,3 +161,4 @@ def pictures(folder):
 
 # The pages that are no file of the repository, or are chosen from one, by their names.
 MADE = {"answer": answer, "results": results, "GLOSSARY": glossary.page, "API": reference}
+MADE |= {"speak": speak}

@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import subprocess
 import sys
 import zipfile
@@ -9,9 +10,11 @@ from pathlib import Path
 
 import networkx
 import pytest
+import torch
 from checkout import load_course
 from notebook_rules import ROOT
 
+from d2lhybrid import get_net
 from tools import manifest, site, site_pages, site_run, translate
 
 RESULTS = ROOT / "results"
@@ -140,3 +143,11 @@ def test_tags_of_cells_that_a_browser_cannot_run_have_names_that_a_page_can_say(
 def test_pin_of_a_library_is_the_same_everywhere(name):
     pins = [(ROOT / name).read_text() for name in ("requirements.txt", "requirements-site.txt")]
     assert len({re.search(rf"(?m)^{name}==\S+", text)[0] for text in pins}) == 1
+
+
+def test_what_the_network_speaks_with_is_what_the_compiler_writes():
+    net = get_net()
+    net[4] = torch.nn.Linear(128, 32)
+    source = runpy.run_path(str(ROOT / "pages" / "javascript.py"))["javascript_source"](net)
+    stored = (ROOT / "pages" / "static" / "speak" / "network.js").read_text("utf-8")
+    assert source == stored, "run pages/javascript.py"
