@@ -34,15 +34,11 @@ def predict(question: str, guess: Any = ..., *, choices: str = "") -> "Guess":
     is wanted is printed.
     """
     guess, among = _plain(guess), choices.split()
-    if among:
-        listed, wanted = (
-            guess if isinstance(guess, list) else [guess],
-            f"chosen from {', '.join(among)}",
-        )
-        fits = all(any(same(one, choice) for choice in among) for one in listed)
-    else:
-        wanted = "a number, or an interval (low, high)"
-        fits = isinstance(guess, Real) or _is_interval(guess)
+    listed = guess if isinstance(guess, list) else [guess]
+    are_chosen = all(any(same(one, choice) for choice in among) for one in listed)
+    fits = are_chosen if among else isinstance(guess, Real) or _is_interval(guess)
+    number = "a number, or an interval (low, high)"
+    wanted = f"chosen from {', '.join(among)}" if among else number
     said = f"noted: {_shown(guess, not among)}" if fits else f"not noted: it is to be {wanted}"
     print("no guess yet" if has_blank(guess) else said)
     return Guess(question, guess if fits else ...)
@@ -66,11 +62,10 @@ class Guess:
             return
         guess, truth = self.value, _plain(truth)
         hit, is_interval = came_true(guess, truth, within), isinstance(truth, Real)
-        said, is_now = _shown(guess, is_interval), _shown(truth)
-        within_it = f" lies in {said}" if _is_interval(guess) else ""
-        surprise = f"A surprise: it is {is_now}, and not {said}."
-        print(f"Well predicted: {is_now}{within_it}." if hit else surprise)
-        one = {"guess": guess, "truth": truth, "hit": hit, "interval": bool(within_it)}
+        said, now = _shown(guess, is_interval), _shown(truth)
+        holds = f" lies in {said}" if _is_interval(guess) else ""
+        print(f"Well predicted: {now}{holds}." if hit else f"A surprise: {now}, and not {said}.")
+        one = {"guess": guess, "truth": truth, "hit": hit, "interval": bool(holds)}
         one |= {"notebook": self.question.partition(":")[0], "time": strftime("%Y-%m-%d %H:%M")}
         kept = load_predictions(Path())
         first = kept.setdefault(self.question, one)
@@ -100,12 +95,10 @@ def load_predictions(folder: Path) -> dict[str, dict]:
     """Return question -> what is kept of it, in a folder. A damaged file is put aside."""
     path = folder / FILE
     with suppress(OSError):
-        try:
+        with suppress(ValueError, AttributeError, RecursionError):
             kept = json.loads(path.read_text("utf-8"))
             if all(one.keys() >= FIELDS for one in kept.values()):
                 return kept
-        except (ValueError, AttributeError, RecursionError):
-            pass
         os.replace(path, path.with_name(strftime("predictions-damaged-%Y%m%d-%H%M%S.json")))
     return {}
 
@@ -120,7 +113,8 @@ class Predictions(Table):
     def __init__(self, folder: str | Path = ".", language: str | None = None):
         words = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
         self.folder = Path(folder).resolve()
-        self.words = words[language or (self.folder.name if self.folder.name in words else "en")]
+        self.language = language or (self.folder.name if self.folder.name in words else "en")
+        self.words = words[self.language]
         self.kept = load_predictions(self.folder)
 
     def _columns(self):
@@ -135,6 +129,7 @@ class Predictions(Table):
 
     def _notes(self):
         missed = {question: one for question, one in sorted(self.kept.items()) if not one["hit"]}
+        yield from [self.words["surprises"]] * bool(missed)
         for question, one in missed.items():
             said = {"guess": _shown(one["guess"], one["interval"]), "truth": _shown(one["truth"])}
             yield self.words["surprise"].format(question=question, **said)
