@@ -177,7 +177,7 @@ def test_verdict_on_widths(held, verdict):
 
 
 @pytest.mark.parametrize(
-    ("count", "low", "high"), [(1, 0, 1), (2, 1, 2), (4, 2, 4), (20, 15, 20), (100, 84, 95)]
+    ("count", "low", "high"), [(1, 0, 1), (4, 2, 4), (20, 15, 20), (30, 23, 30), (100, 84, 95)]
 )
 def test_usual_range_is_the_binomials(count, low, high):
     """By a table of the binomial distribution; SciPy's binom.ppf(.025) and (.975) give the same."""
