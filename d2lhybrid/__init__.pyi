@@ -138,6 +138,10 @@ from .plot.timeline import (
     plot_timeline as plot_timeline,
     plot_times as plot_times,
 )
+from .predictions import (
+    Predictions as Predictions,
+    predict as predict,
+)
 from .roofline.limits import (
     limits as limits,
 )

@@ -1,11 +1,17 @@
-"""The table, and the page that a student gets back: page.html, filled in."""
+"""The table, the page that a student gets back, and that of predictions: page.html, filled in."""
 
 import csv
 import re
 import shutil
+import sys
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
+
+from d2lhybrid import Predictions
+
+FOLDER = FileSystemLoader(Path(__file__).parent)
+PAGE = Environment(loader=FOLDER, autoescape=True).get_template("page.html")
 
 
 def write_pages(to, feedback, students, notes, results):
@@ -30,15 +36,13 @@ def write_pages(to, feedback, students, notes, results):
             line = {column: one["verdict"] for column, one in row["answers"].items()}
             line |= {"student": not_a_formula(row["name"]), "right": row["right"]}
             table.writerow(line | {"notes": not_a_formula("; ".join(row["notes"]))})
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
-    page = environment.get_template("page.html")
-    save(to / "marks.html", page.render(language="en", rows=rows, columns=columns))
+    save(to / "marks.html", PAGE.render(language="en", rows=rows, columns=columns))
     shutil.rmtree(to / "feedback", ignore_errors=True)  # of an earlier run, perhaps other students
     for place, row in enumerate(rows if feedback else (), 1):
         file = re.sub(r"[^\w.-]+", "_", row["name"])[:80]  # and a number, so that no two are equal
         works = students[row["name"]].values()
         language = next((work.language for work in works if not work.damage), "en")
-        save(to / "feedback" / f"{file}_{place}.html", page.render(language=language, **row))
+        save(to / "feedback" / f"{file}_{place}.html", PAGE.render(language=language, **row))
 
 
 def about(work, number):
@@ -60,3 +64,10 @@ def not_a_formula(text):
 def save(path, text):
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, "utf-8", "replace")  # a notebook may hold half a character
+
+
+if __name__ == "__main__":  # `course.py predictions` names the folders of those that are kept
+    for folder in map(Path, sys.argv[1:]):
+        page = Predictions(folder)
+        save(folder / "predictions.html", PAGE.render(language=page.language, predictions=page))
+        print(page.words["title"], folder / "predictions.html")

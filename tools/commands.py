@@ -24,6 +24,7 @@ def run_command(words, about):
         add("--language", choices=["en", *translate.languages()], default="en")
 
     in_languages(command("read", reading.read))
+    command("predictions", reading.predictions)
     command("check", checking.check)
     command("frameworks", environment.frameworks)("names", nargs="*")
     add = command("slides", handouts.slides)

@@ -6,7 +6,7 @@ import os
 
 from . import environment, manifest, notebook
 from .files import ROOT, WORK, folder_of
-from .translate import in_language
+from .translate import in_language, languages
 
 
 def read(language="en"):
@@ -31,6 +31,15 @@ def read(language="en"):
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")  # in a container there may be no other user
+    return environment.run(command, cwd=ROOT)
+
+
+def predictions():
+    """How well do you know your machine? Write a page on your predictions, beside them in work/."""
+    environment.set_up()
+    folders = [folder_of(WORK, language) for language in ("en", *languages())]
+    kept = [folder for folder in folders if (folder / "predictions.json").exists()]
+    command = [environment.VENV_PYTHON, "-m", "grading.pages", *(kept or [WORK])]
     return environment.run(command, cwd=ROOT)
 
 

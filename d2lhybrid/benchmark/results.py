@@ -8,6 +8,7 @@ processes each gives one speed-up, and these give the interval. So it covers wha
 two processes: where their data lie in memory, and what a compiler found out by trial.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ from importlib import import_module
 from itertools import chain
 from math import ceil, exp, inf, isfinite, log
 from statistics import median, mode, stdev
+from textwrap import fill
 from types import ModuleType
 from typing import Any
 
@@ -226,6 +228,27 @@ class Comparison(Answers):
         own, base = ([t.total_time(self.calls) for t in timings] for timings in (owns, bases))
         ratios = [log(b / a) for a, b in zip(own, base, strict=True)]
         return Total(**vars(self._judged(ratios, noise_floor=0.0)), time=median(own))
+
+    def sentence(self, label: str | None = None, what: str = "it") -> str:
+        """One sentence, to be quoted: how fast a candidate ran `what`, on which machine.
+
+        Without a `label` it is about the fastest; a label `a, b` is written `a (b)`. It has lines
+        of 88 characters at most, and the break-even where there is one.
+        """
+        others = [r for r in self.values() if r.label != self.baseline]
+        r = self[label] if label else max(others, key=lambda r: (r.verdict == FASTER, r.speedup))
+        name, base = (re.sub(", (.+)", r" (\1)", one) for one in (r.label, self.baseline))
+        speed = f"{ratio(r.speedup, 2)} times as fast"
+        speed += f" (95% CI {ratio(r.low, 2)} to {ratio(r.high, 2)})" if r.is_known else ""
+        said = f"{name} ran {what} no faster than {base}: {speed}."
+        if r.verdict == INCONCLUSIVE:
+            said = f"this run cannot tell whether {name} ran {what} faster than {base}: {speed}."
+        elif r.verdict == FASTER:
+            calls = f"after about {float(f'{r.break_even or 0:.3g}'):,.0f} calls"
+            pays = f", and compiling it pays off {'at once' if r.break_even in (0, 1) else calls}"
+            said = f"{name} ran {what} {speed} as {base}{'' if r.break_even is None else pays}."
+        machine, cores = self.machine["processor"], self.machine["cores"]
+        return fill(f"On my machine ({machine}, {cores} core{'s' * (cores != 1)}), {said}", 88)
 
     def measured_on(self) -> str:
         """Where, when and with what it was measured, in two lines."""

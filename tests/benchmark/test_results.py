@@ -1,6 +1,6 @@
 """Several processes: their interval, the spread within and between them, build costs and totals."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from math import e, inf, sqrt
 from statistics import median
 
@@ -113,6 +113,48 @@ def test_only_what_is_faster_breaks_even():
     unclear = with_speedups([1.2] * 7 + [0.5] * 2, build=3.0)
     assert unclear["b"].break_even is None
     assert "no clear gain" in str(unclear)
+
+
+@pytest.mark.parametrize(
+    ("speedups", "more", "said"),
+    [
+        (
+            [1.25] * 9,
+            {"build": 50.0},
+            "net (fast) ran it 1.25 times as fast (95% CI 1.25 to 1.25) as b, and compiling it "
+            "pays off after about 250 calls.",
+        ),
+        ([1.25] * 9, {"build": 0.0}, "as b, and compiling it pays off at once."),
+        ([1.25] * 9, {}, "net (fast) ran it 1.25 times as fast (95% CI 1.25 to 1.25) as b."),
+        ([0.5] * 9, {"build": 50.0}, "net (fast) ran it no faster than b: 0.50 times as fast"),
+        ([1.0] * 9, {}, "ran it no faster than b: 1.00 times as fast (95% CI 1.00 to 1.00)."),
+        (
+            [1.25] * 5,
+            {"build": 50.0},
+            "this run cannot tell whether net (fast) ran it faster than b: 1.25 times as fast.",
+        ),
+    ],
+)
+def test_sentence_to_take_home(speedups, more, said):
+    timings = [{"b": steady(1.0), "net, fast": steady(1 / s, **more)} for s in speedups]
+    found = several_processes(timings)
+    found = replace(found, machine=found.machine | {"processor": "an i7", "cores": 2})
+    sentence = found.sentence()
+    assert max(map(len, sentence.splitlines())) <= 88
+    text = sentence.replace("\n", " ")
+    assert text.startswith("On my machine (an i7, 2 cores), ")
+    assert said in text
+    assert text.endswith(".")
+
+
+def test_sentence_is_about_the_fastest_that_is_sure_or_a_named_one():
+    times = {"a": 1.0, "b": 0.8, "c": 0.5}
+    processes = [{k: steady(t) for k, t in times.items()} for _ in range(9)]
+    wild = [one | {"d": steady(t)} for one, t in zip(processes, [0.1] * 6 + [3] * 3, strict=True)]
+    found = several_processes(wild)
+    assert found["d"].speedup > found["c"].speedup
+    assert "c ran the net 2.00 times" in found.sentence(what="the net").replace("\n", " ")
+    assert "b ran it 1.25 times" in found.sentence("b").replace("\n", " ")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What each command of course.py starts, and how it ends."""
 
+import json
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import sys
 
 import pytest
 from nbconvert.exporters import SlidesExporter
+from notebook_rules import ROOT
 from process_helpers import started_with_ctrl_c
 
 
@@ -80,6 +82,32 @@ def test_slides_are_made_of_the_notebooks_named_or_of_all(course):
     assert {*options} <= {*SlidesExporter.class_trait_names()}  # others are ignored
     with pytest.raises(FileNotFoundError, match=r"one\.ipynb"):
         course.main("slides", "one.ipynb")
+
+
+def test_predictions_are_looked_for_where_readers_work(course):
+    work = course.files.WORK
+    course.main("predictions")
+    (work / "zh").mkdir(parents=True)
+    (work / "zh" / "predictions.json").touch()
+    course.main("predictions")
+    assert [one[1:3] for one in course.commands] == [["-m", "grading.pages"]] * 2
+    assert [one[3:] for one in course.commands] == [[str(work)], [str(work / "zh")]]
+
+
+def test_page_of_predictions(tmp_path):
+    one = {"guess": "</div>", "truth": [1, 2], "hit": False, "interval": False, "notebook": "05"}
+    for language, title in (("en", "How well do you know"), ("zh", "你有多了解")):
+        folder = tmp_path / language
+        folder.mkdir()
+        (folder / "predictions.json").write_text(json.dumps({"05: <b>": one}))
+        command = [sys.executable, "-m", "grading.pages", folder]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        assert str(folder / "predictions.html") in done.stdout
+        page = (folder / "predictions.html").read_text("utf-8")
+        assert f'<html lang="{language}">' in page
+        assert page.count(title) == 2  # in its head, too
+        assert "05: &lt;b&gt;" in page
+        assert page.count("</div>") == page.count("<div") == 2
 
 
 def test_older_python_is_refused_at_once(course, monkeypatch):
