@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # The lowest first. A module imports from lower floors, and from its own wing.
 FLOORS = {
     "d2lhybrid": "exercises+tables+nets+course_data saved speaking predictions text "
-    "frameworks workers benchmark d2l plot toolchain here roofline hybrid threads world machine cross_framework cli __main__",
+    "frameworks workers benchmark d2l plot toolchain here roofline hybrid "
+    "threads world machine cross_framework cli __main__",
     "tools": "files manifest notebook+environment+colab translate "
     "reading+checking+handouts+authoring+glossary+run_notebooks site_pages+site_run site commands",
     "grading": "judge submissions+sandbox pages",
@@ -105,7 +106,13 @@ WITHOUT = [name for name in modules("d2lhybrid") if wing(name) not in OF_FRAMEWO
 
 @pytest.mark.parametrize("name", WITHOUT)
 def test_a_framework_is_named_only_where_it_belongs(name):
-    known = ("d2lhybrid.nets", "d2lhybrid.speaking", "d2lhybrid.d2l", "d2lhybrid.here", "d2lhybrid.cli.example")
+    known = (
+        "d2lhybrid.nets",
+        "d2lhybrid.speaking",
+        "d2lhybrid.d2l",
+        "d2lhybrid.here",
+        "d2lhybrid.cli.example",
+    )
     if name in known or wing(name) in ("d2lhybrid.threads", "d2lhybrid.world"):
         return  # networks are PyTorch's, and so is what runs or carries their values
     tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
