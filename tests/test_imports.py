@@ -12,8 +12,8 @@ from d2lhybrid.frameworks import FRAMEWORKS
 ROOT = Path(__file__).resolve().parents[1]
 # The lowest first. A module imports from lower floors, and from its own wing.
 FLOORS = {
-    "d2lhybrid": "exercises+tables+nets+course_data saved speaking predictions text "
-    "frameworks workers benchmark d2l plot toolchain here roofline hybrid "
+    "d2lhybrid": "exercises+tables+nets+course_data speaking predictions text "
+    "frameworks workers benchmark d2l plot toolchain here roofline hybrid saved "
     "threads world machine cross_framework cli __main__",
     "tools": "files manifest notebook+environment+colab translate "
     "reading+checking+handouts+authoring+glossary+run_notebooks site_pages+site_run site commands",
