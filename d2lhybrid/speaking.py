@@ -19,11 +19,12 @@ SYMBOLS = "\n abcdefghijklmnopqrstuvwxyz.,'("
 CONTEXT = 16  # characters; times 32 symbols, these are the 512 inputs
 
 
-def speaking_net(steps: int = 2000) -> nn.Sequential:
+def speaking_net(steps: int = 1500) -> nn.Sequential:
     """Return the course's network, trained to continue text: (n, 512) -> (n, 32), no gradients.
 
-    2,000 steps took 18 s on one quiet core of an AMD EPYC. A one-hot input times the weights is a
-    sum of 16 rows of these, and so the training adds rows. Always the same on one machine; torch's
+    1,500 steps took 15 s on one core of an AMD EPYC. Set one thread: steps are small, and several
+    threads would wait for each other on a busy machine. A one-hot input times the weights is a sum
+    of 16 rows of these, and so the training adds rows. Always the same on one machine; torch's
     random state stays as it was. ImportError where Python comes without its reference.
     """
     windows = text_as_numbers().unfold(0, CONTEXT + 1, 1)

@@ -95,7 +95,7 @@ def speak(folder, language, said):
     form = f"""\
 <form class="speak" data-rate="{words["rate"]}" data-language="{language}">
 <label>{words["begin"]}<input type="text" name="begin" value="the statement is" lang="en"></label>
-<label>{words["temperature"]} <output name="chosen">0.6</output>
+<label><span>{words["temperature"]} <output name="chosen">0.6</output></span>
 <input type="range" name="temperature" min="0.2" max="1.5" step="0.1" value="0.6"></label>
 <button>{words["start"]}</button>
 <output name="text" class="notranslate" lang="en" aria-label="{words["text"]}"></output>
