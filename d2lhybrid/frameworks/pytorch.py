@@ -65,8 +65,9 @@ def compilations():
         return 0, 0, 0, 0
     frames, stats, inductor = (dynamo.counters[of] for of in ("frames", "stats", "inductor"))
     cache = inductor["fxgraph_cache_hit"], inductor["fxgraph_cache_miss"]
-    asked = getattr(sys.modules.get("torch._dynamo.eval_frame"), "cached_backends", ())
-    return frames["total"] + len(asked), stats["unique_graphs"], *cache
+    asked = getattr(sys.modules.get("torch._dynamo.eval_frame"), "cached_backends", {}).values()
+    tried = sum(backend is not None for backend in asked)  # None: an optimizer turns Dynamo off
+    return frames["total"] + tried, stats["unique_graphs"], *cache
 
 
 # What would disturb a lesson ------------------------------------------------------------------

@@ -77,3 +77,12 @@ def test_a_compiled_module_goes_on_counting():
 def test_nothing_is_compiled_before_the_compiler_is_loaded(monkeypatch):
     monkeypatch.delitem(sys.modules, "torch._dynamo.utils", raising=False)
     assert pytorch.compilations() == (0, 0, 0, 0)
+
+
+def test_an_optimizer_is_no_attempt_to_compile():
+    code = "import torch; from d2lhybrid.frameworks import pytorch\n"
+    code += "torch.optim.SGD([torch.ones(1, requires_grad=True)], 0.1)\n"
+    code += "print(pytorch.compilations()[0])\ntorch.compile(abs, backend='eager')\n"
+    code += "print(pytorch.compilations()[0])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout == "0\n1\n"
