@@ -77,7 +77,8 @@ def load_compiler() -> ModuleType:
         vars(module).update(courses)
         why = f" ({type(error).__name__}: {error})"
     own = [name for name in courses if getattr(module, name) is not courses[name]]
-    line = f"this machine: your own: {', '.join(own) or 'nothing'}{why}; the rest is the course's"
+    rest = "; the rest is the course's" if len(own) < len(courses) else ""
+    line = f"this machine: your own: {', '.join(own) or 'nothing'}{why}{rest}"
     print(textwrap.fill(line, 88, subsequent_indent="  "))
     return module
 
