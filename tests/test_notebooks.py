@@ -252,14 +252,16 @@ FAULTS = {
     rules.opens_as_agreed: [in_code("--no-deps ", ""), in_prose("/blob/main/", "/blob/master/")],
     rules.begins_with_its_framework: [in_code("print(10)", 'import_framework("jax")')],
     rules.has_all_its_parts: [
-        in_prose("**Needs:**", "Needs:"),
-        in_prose("## Where next", "## Further"),
+        in_prose("**Prerequisites:**", "Prerequisites:"),
+        in_prose("## Next", "## Further"),
         in_prose("## Ten", "# Ten"),
         in_prose(f"**About {MINUTES} ", "**About 99 "),
         lambda n: n["cells"].append(n["cells"].pop(0)),
     ],
     rules.takes_an_hour_at_most: [lambda n: n["cells"].append(markdown("Word " * 9_000))],
-    rules.says_what_it_needs: [in_prose("**Needs:** ", "**Needs:** a C compiler, ")],
+    rules.says_what_it_needs: [
+        in_prose("**Prerequisites:** ", "**Prerequisites:** a C compiler, ")
+    ],
     rules.says_in_a_list_what_it_is_about: [
         in_prose("- Read it.", "Read it."),
         in_prose("- Two.", "- Two." + "\n- More." * 3),

@@ -28,7 +28,7 @@ def with_contents(readme, language="en"):
     """The text of a README with its table of notebooks as course.toml has it."""
     said = manifest.course()["contents"][language]
     rows = ["", f"| {' | '.join(said['columns'])} |", "| --- | --- | --- | --- |"]
-    together = {"core": 0, "further": 0}
+    together = {"core": 0, "optional": 0}
     for number, part in enumerate(manifest.course()["parts"]):
         heading = said["part"].format(number=number, title=part["title"][language])
         rows.append(f"| | **{heading}** | | |")
@@ -36,7 +36,7 @@ def with_contents(readme, language="en"):
             name, title, about = entry["name"], entry["title"][language], entry["about"][language]
             path = NOTEBOOKS / f"{name}.ipynb"
             minutes = notebook.minutes(json.loads(path.read_text("utf-8")))
-            kind = "further" if entry.get("further") else "core"
+            kind = "optional" if entry.get("optional") else "core"
             together[kind] += minutes
             link = f"[{title}](notebooks/{name}.ipynb)"
             rows.append(f"| {name[:2]} | {link}{said['colon']}{about} | {said[kind]} | {minutes} |")

@@ -43,7 +43,7 @@ def plot_course_map(language: str = "en") -> Drawing:
                 picture.text(X["theirs"] / 2, y, label, anchor="middle")
                 continue
             x, color = X[lines[0]], COLORS[lines[0]]
-            look = dict(fill="none" if "further" in entry else color, stroke=color, stroke_width=3)
+            look = dict(fill="none" if "optional" in entry else color, stroke=color, stroke_width=3)
             picture.rect(x - DOT, y - DOT, 2 * DOT, 2 * DOT, rx=DOT, ry=DOT, **look)
             picture.text(x + 2.5 * DOT, y, label)
             like = " \u2192 ".join(names[one] for one in entry.get("like", []))

@@ -42,7 +42,7 @@ def test_only_notebooks_of_both_lines_are_boxes_across_them():
 
 def test_a_ring_is_an_optional_notebook():
     looks = [look.get("fill") for look, _ in rects(plot_course_map())]
-    assert looks.count("none") == sum("further" in entry for entry in ON_IT) > 3
+    assert looks.count("none") == sum("optional" in entry for entry in ON_IT) > 3
 
 
 def test_a_compiler_of_theirs_is_like_stations_of_yours():

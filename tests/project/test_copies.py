@@ -102,7 +102,7 @@ def test_handout_has_no_outputs_and_solutions_only_on_request(course, solutions)
         nbformat.validate(notebook)
         assert not any(cell.outputs for cell in code_cells(notebook))
         assert "## Exercises" in prose(notebook)
-        assert "## Where next" in prose(notebook)
+        assert "## Next" in prose(notebook)
         assert "Open in Colab" not in prose(notebook)
         assert ("## Solutions" in prose(notebook)) == solutions
         stored = load(course.files.NOTEBOOKS / f"{path.stem.removesuffix('-solutions')}.ipynb")
@@ -136,7 +136,7 @@ def small(course, monkeypatch):
         nbformat.v4.new_output("display_data", data=one, metadata=metadata)
         for one, metadata in zip(kinds, shown, strict=True)
     ]
-    texts = ["# Small & good", "Say it slowly.", "## Solutions", "The answer.", "## Where next"]
+    texts = ["# Small & good", "Say it slowly.", "## Solutions", "The answer.", "## Next"]
     types = ["slide", "notes", "skip", "skip", "slide"]
     cells = [
         nbformat.v4.new_markdown_cell(text, metadata={"slideshow": {"slide_type": kind}})
@@ -162,7 +162,7 @@ def test_page_has_a_title_alternative_texts_and_folded_solutions(course, small, 
     assert DRAWING in text
     assert len(re.findall("<img[^>]*image/png", text)) == 1  # not the drawing's PNG, too
     folded = r"<details>\s*<summary>Solutions</summary>(.(?!</details>))*The answer\..*</details>"
-    assert bool(re.search(f"{folded}.*next", text, re.DOTALL)) == solutions
+    assert bool(re.search(f"{folded}.*Next", text, re.DOTALL)) == solutions
     assert ("The answer." in text) == solutions
     assert "<script" not in text  # nothing is loaded from the web
 

@@ -71,7 +71,7 @@ def numbers(words):
 
 
 def test_the_core_is_the_same_everywhere():
-    core = {e["name"][:2] for e in COURSE if not e.get("further")}
+    core = {e["name"][:2] for e in COURSE if not e.get("optional")}
     for text, said in (
         (prose(START), "The core is"),
         (README, "The *core*,"),
