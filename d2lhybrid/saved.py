@@ -90,8 +90,8 @@ def _cells():
     if shell and (cells := shell.user_ns["In"][1:]):
         return cells
     # Without a history, as on a page, the lines are where tracebacks find those of no file.
-    found = [entry for entry in linecache.cache.values() if len(entry) == 4]
-    return ["".join(lines) for _, changed, lines, _ in found if changed is None]
+    entries = [(name, entry) for name, entry in linecache.cache.items() if len(entry) == 4]
+    return ["".join(entry[2]) for name, entry in entries if not os.path.exists(name)]
 
 
 def _statements(source):

@@ -85,7 +85,7 @@ def test_a_page_in_a_browser_and_a_broken_file_do_no_harm(run, monkeypatch, caps
     assert run(ONE) == "def half("
     monkeypatch.setattr(sys, "platform", "emscripten")
     monkeypatch.delitem(sys.modules, "IPython")
-    monkeypatch.setitem(linecache.cache, "<cell 1>", (9, None, ONE.splitlines(True), "<cell 1>"))
+    monkeypatch.setitem(linecache.cache, "<cell 1>", (9, 1.0, ONE.splitlines(True), "<cell 1>"))
     save_compiler()
     said = capsys.readouterr().out.splitlines()
     assert said[::2] == ["your compiler: 1 definitions in this notebook, 2 lines"] * 3
