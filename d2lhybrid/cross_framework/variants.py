@@ -90,7 +90,7 @@ def variants(net):
         "TorchScript, optimized": lambda: torch.jit.optimize_for_inference(scripted()),
         "torch.compile": lambda: torch.compile(frozen),
         "torch.compile, tuned": lambda: tuned(without_gradients(net)),
-        **{name: partial(on_tensors, build, weights) for name, build in others.items()},
+        **{name: partial(on_tensors, make, weights) for name, make in others.items()},
         "hybridize": lambda: hybridize(frozen, x),
         "the same C, in a C loop": lambda: c_loop(frozen, x),
         "limit: read the weights": lambda: reading(frozen, x),

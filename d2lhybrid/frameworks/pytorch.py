@@ -76,13 +76,14 @@ def compilations():
 def quiet() -> None:
     """Hide, from here on, what PyTorch says about itself; a reader can do nothing about it.
 
-    TorchScript is deprecated; guards are slow in Python 3.13.0; this machine has no GPU. It works
-    around a fault, too: there, with torch 2.11, a dict doesn't notice that an attribute was set
-    (python/cpython#125608), so a guard of torch.compile takes the old value for the present one.
+    TorchScript is deprecated; this machine has no GPU; the profiler of torch 2.11 clears its
+    events; guards are slow in Python 3.13.0. It works around a fault, too: there, with torch 2.11,
+    a dict doesn't notice that an attribute was set (python/cpython#125608), so a guard of
+    torch.compile takes the old value for the present one.
     """
     import torch
 
-    warnings.filterwarnings("ignore", message="`torch.jit|Guards may run slower")
+    warnings.filterwarnings("ignore", message="`torch.jit|Guards may run|Warning: Prof")
     torch._logging.set_logs(all=logging.ERROR)
     logging.getLogger("torch.utils").setLevel(logging.ERROR)
     if sys.version_info[:3] == (3, 13, 0):

@@ -7,7 +7,7 @@ follows a dark theme. There is no style sheet in it, since a page would take it 
 import builtins
 from html import escape
 from importlib.util import find_spec
-from math import ceil, floor, hypot
+from math import ceil, floor, fsum, hypot
 from typing import NamedTuple
 from zlib import crc32
 
@@ -151,7 +151,8 @@ def width_of(text: str, size: float = 13, font_weight: str = "", font_family: st
     """Return about how many pixels wide a text is in DejaVu Sans, wider than most fonts."""
     widths = [0.41 if c in NARROW else 0.93 if c in WIDE else 0.63 for c in text]
     widths = [0.61] * len(text) if font_family else widths
-    return size * (sum(widths) + 0.12 * sum(map(str.isupper, text))) * (1.12 if font_weight else 1)
+    # Not sum: since Python 3.12 its last digit is another one, and pictures are compared as text.
+    return size * (fsum(widths) + 0.12 * sum(map(str.isupper, text))) * (1.12 if font_weight else 1)
 
 
 def ticks(end: float) -> dict[float, str]:

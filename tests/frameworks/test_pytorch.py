@@ -52,15 +52,15 @@ class Counts(torch.nn.Module):
 
 
 @pytest.mark.filterwarnings("default")
-def test_quiet_hides_only_what_pytorch_says_about_itself(caplog):
+def test_quiet_hides_only_what_pytorch_says_about_itself():
     with warnings.catch_warnings(record=True) as heard:
         quiet()
         torch.jit.script(torch.nn.ReLU())
+        warnings.warn("Warning: Profiler clears events at the end of each cycle.", stacklevel=1)
         warnings.warn("of the reader's program", stacklevel=1)
     assert [str(one.message) for one in heard] == ["of the reader's program"]
-    logging.getLogger("torch._inductor.utils").warning("not enough SMs")
-    logging.getLogger("torch.utils.cpp_extension").warning("no CUDA runtime is found")
-    assert not caplog.records
+    for name in ("torch._inductor.utils", "torch.utils.cpp_extension"):  # too few SMs; no CUDA
+        assert not logging.getLogger(name).isEnabledFor(logging.WARNING)
 
 
 @pytest.mark.filterwarnings("ignore:Guards may run slower")
