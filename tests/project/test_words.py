@@ -21,7 +21,7 @@ FAULTS = {  # the words of TERMS that are no longer said, with what is said in t
     "inconclusive": "no clear difference",
     "time per call": r"\b(?:[mµn]s|times?) a call\b",
     "95% confidence interval": r"\b95 ?% interval",
-    "spread": r"\bscatters?\b(?! plot)",
+    "spread": r"(?<!-)\bscatters?\b(?! plot)",
     "execute, run": r"\bcarr(?:y|ies|ied|ying) (?:(?:it|them|this|that) )?out\b",
     "string": r"\brows? of letters",
     "integer": r"\bwhole numbers?\b",
