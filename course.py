@@ -14,9 +14,9 @@ PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
 def main(*words):
     this = "{}.{}".format(*sys.version_info)
     if sys.version_info[:2] < PYTHONS[0]:
-        sys.exit(f"The course needs Python 3.11 or later, and this is {this}. Install a later one.")
+        sys.exit(f"The course needs Python 3.11 or later, and this is {this}. Install a newer one.")
     if sys.version_info[:2] > PYTHONS[-1]:
-        print(f"The course was made for Python 3.11 to 3.15, and this is {this}.", flush=True)
+        print(f"The course is made for Python 3.11 to 3.15, and this is {this}.", flush=True)
     if not os.access(os.path.expanduser("~"), os.W_OK):  # Jupyter would end, as it writes there
         os.environ["HOME"] = home = tempfile.mkdtemp(prefix="d2lhybrid-")
         atexit.register(shutil.rmtree, home, ignore_errors=True)

@@ -121,7 +121,7 @@ def needs(there: Any, what: str) -> bool:
     So the section is skipped, and Run All goes on.
     """
     if not there:
-        print(f"this machine: has no {what}; the stored page shows what comes here")
+        print(f"this machine: has no {what}; the stored outputs show this section")
     return bool(there)
 
 

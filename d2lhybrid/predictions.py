@@ -39,7 +39,7 @@ def predict(question: str, guess: Any = ..., *, choices: str = "") -> "Guess":
     fits = are_chosen if among else isinstance(guess, Real) or _is_interval(guess)
     number = "a number, or an interval (low, high)"
     wanted = f"chosen from {', '.join(among)}" if among else number
-    said = f"noted: {_shown(guess, not among)}" if fits else f"not noted: it is to be {wanted}"
+    said = f"noted: {_shown(guess, not among)}" if fits else f"not noted: it should be {wanted}"
     print("no guess yet" if has_blank(guess) else said)
     return Guess(question, guess if fits else ...)
 
@@ -64,7 +64,7 @@ class Guess:
         hit, is_interval = came_true(guess, truth, within), isinstance(truth, Real)
         said, now = _shown(guess, is_interval), _shown(truth)
         holds = f" lies in {said}" if _is_interval(guess) else ""
-        print(f"Well predicted: {now}{holds}." if hit else f"A surprise: {now}, and not {said}.")
+        print(f"Well predicted: {now}{holds}." if hit else f"A surprise: {now}, not {said}.")
         one = {"guess": guess, "truth": truth, "hit": hit, "interval": bool(holds)}
         one |= {"notebook": self.question.partition(":")[0], "time": strftime("%Y-%m-%d %H:%M")}
         kept = load_predictions(Path())

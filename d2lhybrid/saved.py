@@ -45,7 +45,7 @@ def save_compiler() -> None:
     print(f"your compiler: {len(own)} definitions in this notebook, {len(lines)} lines")
     try:
         if sys.platform == "emscripten":
-            raise OSError("a page in a browser keeps no files")
+            raise OSError("a web page keeps no files")
         before = _statements(FILE.read_text("utf-8")) if FILE.exists() else {}
         whole = dict.fromkeys([HEAD, *needed]) | before | own
         text = "".join(

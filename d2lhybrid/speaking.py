@@ -55,7 +55,7 @@ def text_as_numbers() -> torch.Tensor:
     try:
         from pydoc_data.topics import topics
     except ImportError as error:
-        raise ImportError("this Python comes without its reference, pydoc_data.topics") from error
+        raise ImportError("this Python lacks its reference, pydoc_data.topics") from error
     text = "\n\n".join(topics[name] for name in sorted(topics)).lower()
     paragraphs = re.split(r"\n *\n", re.sub(f"[^{SYMBOLS}]", " ", text))
     lines = [" ".join(one.split()) for one in paragraphs if one.split()]

@@ -63,9 +63,9 @@ def find_compiler():
     if find_spec("ziglang"):
         return [sys.executable, "-m", "ziglang", "cc"]
     raise CompilerNotFound(
-        "no C compiler was found. Run `pip install ziglang`, which needs no administrator, or "
-        "install the package gcc (on Debian and Ubuntu: apt install gcc; on macOS: xcode-select "
-        "--install; on Windows: winget install LLVM.LLVM), or let the variable CC name one. Until "
+        "no C compiler was found. Run `pip install ziglang`, which needs no administrator rights, "
+        "or install the package gcc (on Debian and Ubuntu: apt install gcc; on macOS: xcode-select "
+        "--install; on Windows: winget install LLVM.LLVM), or set the variable CC to one. Until "
         "then, d2lhybrid.python_function(graph) runs a graph without a compiler"
     )
 
@@ -160,14 +160,14 @@ def load_library(source: str) -> ctypes.CDLL:
             return ctypes.CDLL(str(library))
     except (OSError, CompilationFailed) as error:
         if "No space left" in str(error):  # so say Python and compilers
-            what = f"make room in {gettempdir()}, or let the variable TMPDIR name another folder"
+            what = f"make room in {gettempdir()}, or set the variable TMPDIR to another folder"
             raise OSError(f"No space left on device: {what}") from error
         if isinstance(error, CompilationFailed):
             raise
         raise CompilationFailed(
             f"{error}. Does the variable CC name a C compiler for this machine? Can files be "
-            "written to the folder for temporary files, and programs be run from there? If not, "
-            "let the variable TMPDIR name another"
+            "written to the folder for temporary files, and can programs run from there? If not, "
+            "set the variable TMPDIR to another folder"
         ) from error
 
 

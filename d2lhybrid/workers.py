@@ -43,7 +43,7 @@ GRACE = 2.0  # seconds to end properly
 POLL = 0.1  # seconds between two looks at a process that does not reply
 # What to do where torch.compile finds no C++ compiler.
 GET_ONE = "Install one (on Debian and Ubuntu: apt install g++; on macOS: xcode-select --install; "
-GET_ONE += "on Windows: Visual Studio's Build Tools), or let the variable CXX name one"
+GET_ONE += "on Windows: Visual Studio's Build Tools), or set the variable CXX to one"
 
 # The package is loaded from its folder, whatever else of this name is installed.
 BOOT = """

@@ -44,7 +44,7 @@ def marks(folder, to=None, feedback=False, limit=20, memory=2048, trust=False):
     lessons = {name: work.lesson for works in students.values() for name, work in works.items()}
     lines = [line for said in notes.values() for line in said]
     if not lessons:
-        sys.exit("\n".join([*lines, "There is no notebook of the course there."]))
+        sys.exit("\n".join([*lines, "There is no notebook of the course in it."]))
     print(f"students: {len(students)}, notebooks: {len(lessons)}", flush=True)
 
     def judged(lesson):

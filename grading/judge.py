@@ -119,7 +119,7 @@ def in_fork(request, host, space, place, memory):
     elif seconds > limit:
         verdict, said = "time", f"not done after {limit:.0f} seconds"
     else:
-        verdict, said = "error", f"the program ended itself, or started over {THREADS} threads"
+        verdict, said = "error", f"the program ended itself, or started more than {THREADS} threads"
     text = text.decode(errors="replace")
     text = text if len(text) <= PRINTED else f"{text[:1000]}\n[...]\n{text[-1000:]}"
     # What a student's process writes may be anything: an error here ends this process.
@@ -206,7 +206,7 @@ def answer(request, cells, elsewhere, space):
     for verdict in ("not yet", "not right", "right"):
         if lines := [line for line in said if line.partition(":")[0] == verdict]:
             return ("error", errors[0]) if errors and verdict == "not yet" else (verdict, lines[0])
-    return "not judged", "this machine lacks what the check needs"
+    return "not judged", "this machine lacks something that the check needs"
 
 
 def check_of_our_own(package, said):

@@ -106,7 +106,8 @@ def judge_all(judge, lesson, works, limit):
             if work.damage:
                 result = {"verdict": "error", "said": work.damage}
             elif own["verdict"] != "right":
-                result = {"verdict": "not judged", "said": f"the course's own fails: {own['said']}"}
+                said = f"the course's own solution fails: {own['said']}"
+                result = {"verdict": "not judged", "said": said}
             else:
                 request = exercise.to_solve() | {"once": once, "limit": limit + 4 * own["seconds"]}
                 result = judge.ask(request, work.cells.get(number, []), work.others)

@@ -192,7 +192,7 @@ def read(work, content):
     try:
         found = sections(json.loads(content))
     except (ValueError, LookupError, TypeError, RecursionError):
-        work.damage = "it is no notebook, or damaged"
+        work.damage = "it is not a notebook, or it is damaged"
         named = [one for one in lessons() if re.search(rf"{one}[^/]*\.ipynb$", work.file)]
         work.lesson = lessons()[named[0]] if named else None
         return work
@@ -202,7 +202,7 @@ def read(work, content):
 
     known = [(lesson, language) for lesson in lessons().values() for language in lesson.headings]
     if not exercises(best := max(known, key=exercises)):
-        work.damage = "it has no exercise of this course"
+        work.damage = "it contains no exercise of this course"
         return work
     work.lesson, work.language = lesson, language = best
     checks = {one.own[-1].strip() for one in lesson.exercises.values()}
@@ -231,6 +231,6 @@ def newest(works):
             said.append(f"{work.file}: {work.damage}")
             continue
         if older := mine.get(work.lesson.name):
-            said.append(f"{work.file} counts, and {older.file} does not")
+            said.append(f"{work.file} counts; {older.file} does not")
         mine[work.lesson.name] = work
     return dict(sorted(chosen.items())), notes

@@ -128,7 +128,7 @@ def test_check_by(capsys):
 def test_needs_says_what_is_missing(capsys):
     assert needs("/usr/bin/g++", "C++ compiler") is True
     assert needs(None, "C++ compiler") is False
-    expected = "this machine: has no C++ compiler; the stored page shows what comes here\n"
+    expected = "this machine: has no C++ compiler; the stored outputs show this section\n"
     assert capsys.readouterr().out == expected
 
 

@@ -62,7 +62,7 @@ def test_what_is_said_and_kept(folder, capsys):
         "noted: 1.2 to 3",
         "Well predicted: 1.235 lies in 1.2 to 3.",
         "noted: 4",
-        "A surprise: 5, and not 4.",
+        "A surprise: 5, not 4.",
     ]
     one, other = kept(folder).values()
     assert one.pop("time")
@@ -82,10 +82,10 @@ def test_what_is_said_and_kept(folder, capsys):
     [
         (..., "", "no guess yet"),
         ((1, ...), "", "no guess yet"),
-        ("five", "", "not noted: it is to be a number, or an interval (low, high)"),
-        ((1, 2, 3), "", "not noted: it is to be a number, or an interval (low, high)"),
-        ("maybe", "yes no", "not noted: it is to be chosen from yes, no"),
-        (["yes", 3], "yes no", "not noted: it is to be chosen from yes, no"),
+        ("five", "", "not noted: it should be a number, or an interval (low, high)"),
+        ((1, 2, 3), "", "not noted: it should be a number, or an interval (low, high)"),
+        ("maybe", "yes no", "not noted: it should be chosen from yes, no"),
+        (["yes", 3], "yes no", "not noted: it should be chosen from yes, no"),
     ],
 )
 def test_without_a_guess_nothing_is_said_of_the_truth_or_written(

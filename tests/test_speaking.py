@@ -21,7 +21,7 @@ def test_the_text_has_every_symbol_and_hardly_a_line_end():
 
 def test_a_python_without_its_reference_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "pydoc_data.topics", None)
-    with pytest.raises(ImportError, match="this Python comes without its reference"):
+    with pytest.raises(ImportError, match="this Python lacks its reference"):
         speaking_net()
 
 

@@ -15,7 +15,7 @@ def check(pytest=()):
     environment.set_up()
     environment.add_frameworks(manifest.to_install(manifest.entries_in(pytest)))
     if not pytest:
-        print("On two cores it takes 10 to 20 minutes. The last line is ready, or not.", flush=True)
+        print("On two cores this takes 10 to 20 minutes. The last line is the answer.", flush=True)
     return environment.run([environment.VENV_PYTHON, "-m", "pytest", *pytest], cwd=ROOT)
 
 

@@ -44,11 +44,11 @@ def make(folder, files, *requirements):
         return python
     other = done.read_text().partition("\n")[2] if done.exists() else ""
     if ROOT not in (Path(other or ROOT), *folder.parents) and Path(other, "tools").exists():
-        sys.exit(f"{folder} belongs to {other}. Let D2LHYBRID_VENV name a new one.")
+        sys.exit(f"{folder} belongs to {other}. Set D2LHYBRID_VENV to a new folder.")
     ours = done.exists() or not (folder.exists() and any(folder.iterdir()))
     if not ours and not (folder / "pyvenv.cfg").exists():
-        sys.exit(f"{folder} is not empty, and no environment. Let D2LHYBRID_VENV name a new one.")
-    print("Setting up", folder, "- once; what is large may take some minutes.", flush=True)
+        sys.exit(f"{folder} is not empty, nor an environment. Set D2LHYBRID_VENV to a new folder.")
+    print("Setting up", folder, "(only once; large packages may take a few minutes)", flush=True)
     # venv does not mend an environment that an upgrade of the system has broken.
     clear = ["--clear"] if done.exists() and not works(python) else []
     folder.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def make(folder, files, *requirements):
     venv = [sys.executable, "-m", "venv", *clear, folder]
     for step in (venv, [*pip_install(python), *requirements]):
         if run(step, cwd=ROOT):
-            sys.exit("That did not work; see above. Start this command again when it is mended.")
+            sys.exit("That did not work; see above. Fix that, and start this command again.")
     done.write_text(made_from)
     return python
 
@@ -87,7 +87,7 @@ def frameworks(names=()):
     """Install the frameworks of some notebooks, or those named."""
     known = framework_requirements()
     if unknown := [name for name in names if name not in known]:
-        sys.exit(f"There is no framework {unknown[0]!r} here. There are: {', '.join(known)}.")
+        sys.exit(f"There is no framework {unknown[0]!r} here. Available: {', '.join(known)}.")
     set_up()
     return add_frameworks(names or known)
 
@@ -104,9 +104,9 @@ def add_frameworks(names):
         made_from = digest((VENV / "made-from").read_text(), requirements)
         if is_done(record(name), made_from):
             continue
-        print("Adding", name, "- once; it is large, so it may take some minutes.", flush=True)
+        print("Adding", name, "(only once; it is large and may take a few minutes)", flush=True)
         if run([*pip_install(), "-c", "requirements.txt", *requirements], cwd=ROOT):
-            print(f"{name} was not installed; see above. All else works without it.", flush=True)
+            print(f"{name} was not installed; see above. The rest works without it.", flush=True)
             status = 1
         else:
             record(name).write_text(made_from)

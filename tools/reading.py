@@ -66,5 +66,5 @@ def copy_to_work(path, folder=WORK, language="en"):
         if handed_out in (is_now, now):
             break
     if number > 1:
-        print(f"{path.stem} has changed in the course since you changed your copy.")
+        print(f"{path.stem} has changed in the course since you edited your copy.")
         print(f"Your copy is as you left it; the new one is {copy.relative_to(ROOT)}", flush=True)

@@ -32,13 +32,13 @@ def run_notebooks(paths, busy=False):
         stored, now = notebook.metadata.get("outputs_of", ""), fingerprint(notebook)
         agreed = {**agreed_metadata(notebook), "outputs_of": now}
         if notebook.metadata != agreed and stored[:8] == now[:8]:
-            print(f"{path.name}: only text was changed, so nothing is run; refresh again to run")
+            print(f"{path.name}: only text was changed, so nothing is run; refresh again to run it")
         else:
             print("running", path.name, flush=True)
             run_notebook(notebook)
             noise = noise_floor(notebook)
             if noise > QUIET and not busy:
-                print(f"not stored: the machine is busy, with a noise floor of {noise:.1f} %")
+                print(f"not stored: the machine is busy, with a noise floor of {noise:.1f}%")
                 status = 1
                 continue
         store(notebook, path)

@@ -33,7 +33,7 @@ def site(check=False):
             return 1
     (HTML / ".nojekyll").write_text("")  # or GitHub would leave out folders such as _static
     shutil.copy(PAGES / "404.html", HTML)  # which GitHub shows where there is no page
-    print("The pages begin at", (HTML / "index.html").as_uri())
+    print("The first page is", (HTML / "index.html").as_uri())
     if check:
         return environment.run([python, "-m", "pytest", "-c", PAGES / "pytest.ini", PAGES])
 

@@ -28,7 +28,7 @@ def runs(page):
 def make(folder, python):
     """Make the folder. `python` is that of the pages' environment, which has `LIBRARIES`."""
     if not install():
-        print("The pages cannot run their code: that needs npm and, the first time, the web.")
+        print("The pages cannot run their code: that needs npm and, the first time, the internet.")
         return
     folder.mkdir(parents=True)
     for path in [*(MODULES / "pyodide" / name for name in PYODIDE), PAGES / "run" / "run.css"]:

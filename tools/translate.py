@@ -46,7 +46,7 @@ def translate(language, names=(), fill=False, accept=()):
             wrong = list(faults(name, language))
             print(f"{name}: {len(missing)} missing, {len(stale)} stale, {len(wrong)} wrong")
             for i in stale:
-                print(f"  {i} is stale. The English text is now:\n{now[i]}\n  It stands as:")
+                print(f"  {i} is stale. The English text is now:\n{now[i]}\n  The translation is:")
                 print(known[i][1])
             print(*(f"  {fault}\n" for fault in wrong), sep="", end="")
             status |= bool(missing or stale or wrong)
@@ -110,7 +110,7 @@ def translated(name, language):
     before, *parts = MARK.split(written(path))
     ids, digests, texts = parts[::3], parts[1::3], parts[2::3]
     if before.strip() or len({*ids}) < len(ids):
-        raise ValueError(f"{path.name}: text before the first mark, or an id that stands twice")
+        raise ValueError(f"{path.name}: text before the first mark, or an id that occurs twice")
     return dict(zip(ids, zip(digests, map(str.strip, texts), strict=True), strict=True))
 
 
@@ -190,7 +190,7 @@ def faults(name, language):
     now, known = pieces(name), translated(name, language)
     yield from (f"{i}: there is no such text" for i in known if i not in now)
     if [i for i in now if i in known] != [i for i in known if i in now]:
-        yield "the texts are not in the order of the English ones"
+        yield "the texts are not in the order of the English"
     for i, (made_from, text) in known.items():
         if i in now and made_from == digest(now[i]):
             yield from (f"{i}: {fault}" for fault in differences(now[i], text, language))

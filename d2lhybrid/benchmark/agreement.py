@@ -28,7 +28,7 @@ EPSILON = {
 SHIFT = 2**-10  # a share, far above rounding and far below what changes a program's course
 FAR = 4 * SHIFT  # a fourth allows 50 roundings in float32; 10,000 random networks had 30 at most
 NEAR = 100  # times what is allowed: what differs by more is no matter of rounding
-ADVICE = "check=False compares their times all the same"
+ADVICE = "check=False compares their times anyway"
 
 
 def mismatch(
@@ -64,7 +64,7 @@ def _mismatches(result, expected, tolerance, moved):
     kind, ours = parts_of(result)
     other_kind, theirs = parts_of(expected)
     if kind is not other_kind:
-        advice = "; let both return an array" * ({kind, other_kind} == {list, Number})
+        advice = "; return an array from both" * ({kind, other_kind} == {list, Number})
         yield f"{type(result).__name__} against {type(expected).__name__}{advice}"
     elif ours is None:
         yield from _leaf_mismatches(result, expected, tolerance, moved)
@@ -255,7 +255,7 @@ def check_results(runners, baseline: str, tolerance: float | None, failed: Calla
             errors.append(error)
     advice = ADVICE
     if odd and base.draws_random_numbers():
-        advice = f"{base.label!r} draws random numbers: turn that off, as with eval(), or {ADVICE}"
+        advice = f"{base.label!r} draws random numbers: turn that off, as eval() does, or {ADVICE}"
     elif len(odd) > 1 and not any(_disagreement(one, odd[0], tolerance) for one in odd[1:]):
         alike = ", ".join(repr(runner.label) for runner in odd)
         advice = f"{alike} return the same; {ADVICE}"

@@ -159,7 +159,7 @@ class ProgramRunner:
         """
         sent = self._ask("while its results were sent", "results")
         for refusal in [result for result in sent if isinstance(result, str)]:
-            text = f"returned what cannot be checked: {refusal}; let it return arrays or numbers"
+            text = f"returned something that cannot be checked: {refusal}; return arrays or numbers"
             raise CandidateError(self.label, text)
         return [decode(result) for result in sent]
 

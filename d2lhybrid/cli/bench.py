@@ -1,9 +1,9 @@
-"""Compare the ways to run the course's network here, each with one thread.
+"""Compare the variants of the course's network on this machine, each with one thread.
 
-What the table says: the median time of a call; the speed-up over the first row, with its 95% CI;
-the verdict; what compiling cost, and after how many calls that is paid back: never if
-it is slower, and "no clear gain" if that is not sure. Lines that begin with "limit" are no way
-to run the network, but the least that one must wait for.
+The table shows the median time per call; the speed-up over the first row, with its 95% CI; the
+verdict; the build cost, and the number of calls after which it is paid back: "never" if the
+variant is slower, "no clear gain" if that is not certain. Lines that begin with "limit" are not
+variants of the network: they show the least time that any variant has to wait.
 """
 
 import argparse
@@ -19,17 +19,17 @@ def add_command(commands):
     """Add the parser of `bench` to `commands`, which argparse's `add_subparsers` has returned."""
     parser = commands.add_parser(
         "bench",
-        help="compare the ways to run the course's network",
+        help="compare the variants of the course's network",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     count = {"type": positive_int, "metavar": "N"}
     option = parser.add_argument
-    about = "how many inputs a call computes at once, else 1; several give speed-ups by size"
+    about = "batch size (default: 1); several give the speed-ups at each size"
     option("--batch", **count, nargs="+", default=[1], help=about)
-    about = "compare all installed frameworks of the course, each way in a process of its own"
+    about = "compare all installed frameworks of the course, each variant in its own process"
     option("--frameworks", action="store_true", help=about)
-    about = "with --frameworks: start every way N times, 11 or more, at half a minute each"
+    about = "with --frameworks: start each variant N times, 11 or more, half a minute each"
     option("--processes", **count, help=about)
     add_json(parser)
     parser.set_defaults(run=run, error=parser.error)

@@ -1,28 +1,28 @@
 """Does compiling help your model, the way you use it?
 
-In the file every `def` at the top level without parameters builds one candidate: it returns a
-function without arguments, which is called and timed. The first is the baseline. Names that begin
-with "_" are left alone. Each candidate is started several times, in a Python process of its own,
-so that the answer holds for the programs and not only for one run of them.
+In the file, every top-level `def` without parameters builds one candidate: it returns a function
+without arguments, which is called and timed. The first one is the baseline. Names that begin with
+"_" are ignored. Each candidate is started several times, in a Python process of its own, so that
+the answer holds for the programs and not only for one run of them.
 
     d2lhybrid compare --example > mine.py
     d2lhybrid compare mine.py --calls 200
 
-A call is one of many, made one after the other in bursts of 0.3 ms, or alone if it takes longer.
-The speed-up is the median of the ratios of calls that were timed side by side, and may differ from
-the quotient of the two times. All candidates are in memory at the same time. Calls far below a
-millisecond are judged best with one thread, as idle threads wait actively and disturb the others.
+Calls are timed in blocks of about 0.3 ms, or one by one if a call takes longer. The speed-up is the
+median of the ratios of calls that were timed side by side, so it can differ from the quotient of
+the two times. All candidates are in memory at the same time. If calls take far less than a
+millisecond, use one thread, because idle threads wait actively and disturb the others.
 
-What is built once and shipped, such as an exported file, is built beforehand, by another program:
-let the candidate only load it. torch.compile finds in its cache what an earlier process compiled;
-with --cold-cache it compiles in each process.
+Anything that you build once and ship, such as an exported file, should be built beforehand, by
+another program; let the candidate only load it. torch.compile finds in its cache what an earlier
+process has compiled; with --cold-cache, it compiles in each process.
 
 The exit status is 0 for an answer, whatever it says; 2 for a file that cannot be used; 3 for an
 answer without the candidates that failed; 130 if Ctrl-C or SIGTERM ended it, with an answer from
-what was measured until then. `Comparison.from_dict(json.load(file)["comparison"])` reads what
+what had been measured by then. `Comparison.from_dict(json.load(file)["comparison"])` reads what
 --json wrote.
 
-Below the answer, for candidates that are PyTorch on the CPU, it says what a call of the baseline
+If the candidates are PyTorch on the CPU, the answer is followed by what a call of the baseline
 waits for, and how much faster compiling could make it; --why adds the same for each operation.
 """
 
@@ -68,28 +68,28 @@ def add_command(commands):
     """Add the parser of `compare` to `commands`, which argparse's `add_subparsers` has returned."""
     parser = commands.add_parser(
         "compare",
-        help="compare the candidates that a file of yours builds: does compiling help your model?",
+        help="compare the candidates in a file of yours: does compiling help your model?",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option, count = parser.add_argument, {"type": positive_int, "metavar": "N"}
     option("file", type=Path, nargs="?", help="a Python file, see --example")
-    option("--example", action="store_true", help="print such a file, for PyTorch")
-    option("--calls", **count, help="judge building and N calls together, computed from both")
-    option("--processes", **count, help="start every candidate N times, else 7 to 9 times")
-    about = "start every candidate once: the answer holds for this run only"
+    option("--example", action="store_true", help="print an example of such a file, for PyTorch")
+    option("--calls", **count, help="judge the total of building and N calls")
+    option("--processes", **count, help="start each candidate N times (default: 7 to 9)")
+    about = "start each candidate once; the answer then holds for this run only"
     option("--quick", action="store_const", dest="processes", const=1, help=about)
     about = "compare only these candidates with the baseline"
     option("--only", nargs="+", metavar="NAME", help=about)
-    option("--time-limit", type=float, metavar="S", help="seconds to measure in all, else N / 2")
-    option("--sizes", **count, nargs="+", help="give each size to functions with one parameter")
-    about = "how many threads; a table for each N"
+    option("--time-limit", type=float, metavar="S", help="seconds of measuring (default: N / 2)")
+    option("--sizes", **count, nargs="+", help="pass each size to functions with one parameter")
+    about = "number of threads; one table for each N"
     option("--threads", **count, nargs="+", default=[None], help=about)
     option("--cold-cache", action="store_true", help="give torch.compile an empty cache each time")
-    option("--no-check", action="store_true", help="do not check that all return the same")
-    about = "how far results may differ, relative to the largest number; else the format's rounding"
+    option("--no-check", action="store_true", help="do not check that all results are the same")
+    about = "how far results may differ, relative to the largest number (default: rounding)"
     option("--tolerance", type=float, metavar="R", help=about)
-    option("--why", action="store_true", help="show what each operation of the baseline takes")
+    option("--why", action="store_true", help="show the time of each operation of the baseline")
     add_json(parser)
     parser.set_defaults(run=run, error=parser.error)
 
@@ -102,7 +102,7 @@ def run(options):
     if options.file is None:
         options.error("which file? `d2lhybrid compare --example` prints one")
     if options.json and len(options.threads) > 1:
-        options.error("--json is for one number of threads")
+        options.error("--json works with a single number of threads")
     status = 0
     for threads in options.threads:
         errors, steps, answer = [], Steps(len(options.sizes or [0])), None
@@ -171,7 +171,7 @@ def builders(path: Path, parameters: int = 0) -> list[str]:
     try:
         tree = ast.parse(path.read_text("utf-8-sig"), str(path))
     except (OSError, SyntaxError, ValueError) as error:  # the last of null bytes
-        raise UnusableFile(f"{path} is no Python file in UTF-8: {error}") from error
+        raise UnusableFile(f"{path} is not a Python file in UTF-8: {error}") from error
     # The last definition of a name counts.
     functions = {node.name: node.args for node in tree.body if isinstance(node, ast.FunctionDef)}
     found = [n for n, args in functions.items() if n[0] != "_" and _takes(args, parameters)]
@@ -200,7 +200,7 @@ def compare_file(
     labels = builders(options.file, parameters=1 if options.sizes else 0)
     only = options.only or labels
     if unknown := [name for name in only if name not in labels]:
-        raise UnusableFile(f"{options.file} builds {labels}, and not {unknown}")
+        raise UnusableFile(f"{options.file} builds {labels}, not {unknown}")
     labels = [label for label in labels if label in [labels[0], *only]]
     usual = PROCESSES if len(labels) == 2 else least_processes(len(labels) - 1)
     processes = options.processes or usual
@@ -361,10 +361,10 @@ def _pays(result):
 def _hint(comparison, result):
     """Return, as a clause, why a result is unclear, or what would make its interval narrower."""
     if not comparison.complete:
-        return "let it run to its end"
+        return "let it finish"
     load, cores = (comparison.machine.get("load") or [None])[0] or 0, available_cores()
     if load >= BUSY * cores:
-        return f"the machine is busy ({load:.1f} threads want {cores} cores), try when it is quiet"
+        return f"the machine is busy ({load:.1f} threads want {cores} cores); try when it is quiet"
     if len(comparison.processes) == 1:
         return "leave out --quick"
     if result.total is None and result.low > 1 + comparison.min_effect:
@@ -382,7 +382,7 @@ def _hint(comparison, result):
 def positive_int(text):
     """Return `text` as a whole number, for argparse; ArgumentTypeError unless it is 1 or more."""
     if not (text.isdecimal() and int(text) >= 1):
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number, 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} must be an integer, 1 or more")
     return int(text)
 
 
@@ -398,7 +398,7 @@ def output_file(path):
 
 def add_json(parser):
     """Add the option --json, the file to which `write_json` writes."""
-    about = "write all that was measured"
+    about = "write all measurements to FILE"
     parser.add_argument("--json", type=output_file, metavar="FILE", help=about)
 
 

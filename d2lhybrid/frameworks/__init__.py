@@ -93,7 +93,7 @@ def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
 def advice(name: str) -> str:
     """How to get a framework that is not installed, in one line."""
     if this_system() not in getattr(FRAMEWORKS[name], "SYSTEMS", [this_system()]):
-        where = "Read the stored page, or open the notebook on Colab."
+        where = "Read the stored outputs, or open the notebook on Colab."
         return f"There is none for {this_system()}. {where}"
     python = "py" if os.name == "nt" else "python3"
     return f"To get it, run this in the folder of the course: {python} course.py frameworks {name}"

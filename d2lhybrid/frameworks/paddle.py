@@ -49,7 +49,7 @@ def refuse_what_is_no_number():
         ):
             kind = type(value).__name__
             raise TypeError(
-                f"a recording takes tensors and numbers, not {kind}; see paddle.to_tensor"
+                f"a recording accepts tensors and numbers, not {kind}; see paddle.to_tensor"
             )
         return fill(shape, dtype, value, *args, **options)
 

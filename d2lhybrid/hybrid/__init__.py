@@ -40,7 +40,7 @@ class Absent(type):
 
     def __call__(cls, *args, **kwargs):
         if cls.__base__ is object:
-            raise FrameworkNotFound("torch", "Only programs of numbers can do without it.")
+            raise FrameworkNotFound("torch", "Only programs of plain numbers work without it.")
         return super().__call__(*args, **kwargs)  # of a class made from it, such as Recorder
 
 

@@ -32,7 +32,7 @@ def compile_graph(graph_module: torch.fx.GraphModule, example_inputs: list) -> C
         inputs = [input_for(*pair) for pair in zip(placeholders, example_inputs, strict=True)]
         program = CompiledGraph(record_nodes(graph_module, inputs))
     except (UnsupportedOperation, RecordingError, TypeError, ValueError, AttributeError) as error:
-        warnings.warn(f"d2lhybrid compiles nothing of this graph: {error}", stacklevel=2)
+        warnings.warn(f"d2lhybrid cannot compile any part of this graph: {error}", stacklevel=2)
         return graph_module.forward
     tensors = [i for i, node in enumerate(inputs) if isinstance(node, Node)]
     return lambda *values: program(*[validate_input(values[i]) for i in tensors])

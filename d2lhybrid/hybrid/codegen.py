@@ -117,7 +117,7 @@ def check_types(graph):
         is_number = node.op == "constant" and node not in graph.outputs
         if node.dtype != torch.float32 and not is_number:
             what = f"{node.op} of {node.type or 'a number'}"
-            raise UnsupportedOperation(f"{what} is not supported in C; supported is float32")
+            raise UnsupportedOperation(f"{what} is not supported in C; only float32 is")
 
 
 def c_signature(graph):

@@ -152,7 +152,7 @@ class CompiledGraph:
         results = [EMPTY(*one) for one in self.arguments_of_empty(n)]
         tensors = [*inputs, *results]
         if not all(map(is_readable, tensors)):  # as inside some of torch's transformations: vmap
-            raise RuntimeError("an input, or a new tensor, has no numbers in memory")
+            raise RuntimeError("an input, or a new tensor, has no data in memory")
         if self.call_forward(n, addresses_of(tensors), self.table):
             raise MemoryError(f"there is no memory for a batch of {n}")
         return self.as_returned(*results)
@@ -205,14 +205,14 @@ class HybridNet:
             graph = trace(self.net, *inputs)
         for node in graph.parameters:
             if id(node.value) not in tracker.places:
-                what = f"no module that was called keeps {node.name or 'a tensor'} ({node.type})"
+                what = f"no called module holds {node.name or 'a tensor'} ({node.type})"
                 raise RecordingError(f"{what}: it could be replaced unnoticed")
         guarded = Guarded(tracker, CompiledGraph(graph), self._recompile)
         with torch.no_grad(), torch.autocast("cpu", enabled=False):
             same = agree(graph(*inputs), self.net(*inputs))
         # where Python asked a symbol something that it cannot refuse, such as type(x)
         if not same and guarded.holds():
-            raise RecordingError(f"the recording computes something else than {graph.name} itself")
+            raise RecordingError(f"the recording does not compute the same as {graph.name} itself")
         return guarded
 
     def _recompile(self, *inputs):
@@ -295,7 +295,7 @@ def c_header(graph):
     """The text of net.h. ValueError where main.c cannot read the input, or print the output."""
     ends = [*graph.inputs, *graph.outputs]
     if len(ends) != 2 or any(BATCH not in node.shape for node in ends) or not ends[0].size[0]:
-        raise ValueError("only a graph of one input and one output, both with a batch, is exported")
+        raise ValueError("export needs a graph with one input and one output, both with a batch")
     named = [f"{graph.names[node]}  {node.type}" for node in graph.parameters]
     starts = accumulate((sum(node.size) for node in graph.parameters), initial=0)
     return NET_H.format(

@@ -36,7 +36,7 @@ def broadcast(*shapes):
     for shape in shapes:
         for i, size in enumerate(shape, len(common) - len(shape)):
             if size != 1 and common[i] not in (1, size):
-                raise ValueError(f"a size of {size} does not go with {common[i]}")
+                raise ValueError(f"a size of {size} does not match {common[i]}")
             common[i] = common[i] if size == 1 else size
     if BATCH in common[1:]:
         raise ValueError("the batch must be the first size of the result")

@@ -113,7 +113,7 @@ class _Recorder(TorchDispatchMode):
             op.flops, op.narrow = 2 * op.numbers, 1
         formats = {t.dtype for t in outs if t.is_floating_point() and t.numel() > 1}
         if UNKNOWN.search(name) or formats - {torch.float32}:
-            raise ValueError(f"only float32 is counted, and no RNN of a library: {name}")
+            raise ValueError(f"only float32 is counted, and no library RNN: {name}")
         simple = "scalar" if any(isinstance(n, (int, float)) for n in args[:2]) else "pointwise"
         simple = simple if torch.Tag.pointwise in func.tags else "other"
         op.kind = "product" if op.flops else simple

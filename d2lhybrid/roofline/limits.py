@@ -125,7 +125,7 @@ def limits(
     another machine; by default this machine's are measured, in a second, once in a process.
 
     Raises:
-        ValueError: If it runs no operation of PyTorch, or one that `record` does not know.
+        ValueError: If it runs no PyTorch operation, or one that `record` does not know.
     """
     if new_pages is None:
         pages = [page_faults()]
@@ -141,7 +141,7 @@ def limits(
     work = [op for op in operations if op.kind != "view"]
     needed = _needed(work, kept)
     if not work:
-        raise ValueError("it runs no operation of PyTorch")
+        raise ValueError("it runs no PyTorch operation")
     if not ceilings:
         unary = [op for op in work if op.kind == "pointwise" and len(op.reads) == 1]
         names = {op.name for op in unary} | {op.name for op in work} & {*OF_ROWS, *ALIKE}

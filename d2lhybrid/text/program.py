@@ -106,7 +106,7 @@ def _check_statements(statements, meaning, inside_function):
             case ast.FunctionDef(body=body) if behind := [
                 after for before, after in pairwise(body) if isinstance(before, ast.Return)
             ]:
-                refuse(behind[0], "it stands behind `return` and never runs")
+                refuse(behind[0], "it follows `return` and never runs")
             case ast.FunctionDef(name=name, body=[*body, ast.Return(value=ast.expr() as result)]):
                 if inside_function or name in meaning:
                     refuse(statement, "a function is defined once, in the main program")
@@ -154,7 +154,7 @@ def _check_expressions(expressions, meaning):
                     refuse(expression, f"{name!r} takes {meaning[name]} arguments")
                 _check_expressions(arguments, meaning)
             case _:
-                refuse(expression, "only whole numbers, names, + - * and functions defined above")
+                refuse(expression, "only integers, names, + - * and functions defined above")
 
 
 def refuse(node, reason, verb="rewrite"):

@@ -125,7 +125,7 @@ class World:
         """Start the processes, and wait until each has a connection to each other one."""
         self.close()
         if (most := available_memory() / LEAST) < self.size:
-            raise MemoryError(f"there is memory for a world of {int(most)}, and not of {self.size}")
+            raise MemoryError(f"there is memory for a world of {int(most)}, not of {self.size}")
         self._runs += 1  # `connect` needs a new store, too
         for _ in range(self.size):
             self._workers.append(Worker("d2lhybrid.world.rank:Rank", variables()))

@@ -90,7 +90,7 @@ class Comm:
         ValueError if there are no others.
         """
         if not self._peers:
-            raise ValueError(f"rank {self.rank} is alone, and nothing can come to it")
+            raise ValueError(f"rank {self.rank} is alone, so nothing can be sent to it")
         while True:
             there = wait(self._peers.values())
             ready = [peer for peer, connection in self._peers.items() if connection in there]
@@ -124,7 +124,7 @@ class Comm:
         try:
             connection.send_bytes(packed)
         except OSError as error:
-            raise ConnectionError(f"rank {to} has ended, and can't be sent anything") from error
+            raise ConnectionError(f"rank {to} has ended, so nothing can be sent to it") from error
         sleep_until(late)
 
     def _read(self, source):
@@ -134,7 +134,7 @@ class Comm:
         try:
             run, begin, value = loads(self._connection(source).recv_bytes())
         except (EOFError, OSError) as error:
-            raise ConnectionError(f"rank {source} has ended, and can't send anything") from error
+            raise ConnectionError(f"rank {source} has ended, so it can't send anything") from error
         if run == self._run:
             took = self._alpha + self._beta * content_bytes(value)
             self._in_free = max(begin, self._in_free) + took

@@ -56,7 +56,7 @@ DIFFERING = [
     (inf, 1.0, "difference of inf"),
     (torch.tensor([nan]), torch.tensor([1.0]), "difference of nan"),
     ([1, 2], [1], "2 values against 1"),
-    ((torch.ones(2),), torch.ones(2), "tuple against Tensor; let both return an array"),
+    ((torch.ones(2),), torch.ones(2), "tuple against Tensor; return an array from both"),
     (torch.tensor(1.0), 1 + 1j, "difference of 1,"),
     ({"x": 1.0, "y": 2.0}, {"p": 1.0, "q": 2.0}, "keys ['x', 'y'] against ['p', 'q']"),
     ({1: 1.0}, {"1": 1.0}, "keys [1] against ['1']"),
@@ -238,7 +238,7 @@ def test_candidates_that_agree_against_the_baseline_are_named():
 def test_result_that_cannot_be_sent_needs_no_check():
     program = isolated("class Cache: ...\ndef one():\n    return Cache")
     assert compared(program, program, check=False)
-    with pytest.raises(CandidateError, match="returned what cannot be checked"):
+    with pytest.raises(CandidateError, match="returned something that cannot be checked"):
         compared(program, program)
 
 

@@ -106,7 +106,7 @@ def test_result_that_cannot_be_sent_is_an_error_only_when_it_is_asked_for(start)
         runner = start(source)
         runner.load()
         runner.warm_up()
-        with pytest.raises(CandidateError, match=r"cannot be checked: .*; let it return"):
+        with pytest.raises(CandidateError, match=r"cannot be checked: .*; return arrays"):
             runner.results[-1]
         assert runner.measure(2, 1) > 0
 

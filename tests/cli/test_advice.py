@@ -100,7 +100,7 @@ SPREAD = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
         ),
         (
             of(b=INCONCLUSIVE[:2], complete=False),
-            "b is faster than a: let it run to its end",
+            "b is faster than a: let it finish",
         ),
         (
             with_build_costs(SPREAD, calls=50),
@@ -110,7 +110,7 @@ SPREAD = [40.0, 40.0, 40.0, 50.0, 50.0, 50.0, 60.0, 60.0, 60.0]
         (
             replace(of(b=INCONCLUSIVE), machine=BUSY),
             "b (0.90 to 1.10) is faster than a: the machine is busy "
-            f"(99.0 threads want {available_cores()} cores), try when it is quiet",
+            f"(99.0 threads want {available_cores()} cores); try when it is quiet",
         ),
         (
             NOISY,

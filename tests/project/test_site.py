@@ -112,7 +112,7 @@ def test_command_builds_each_language_and_says_where_the_first_page_is(copy, mon
     assert all(command[:4] == ["python", "-m", "sphinx", "-W"] for command in commands)
     assert [command[-1] for command in commands] == [str(html), str(html / "zh")]
     said = capsys.readouterr().out
-    assert said.endswith(f"The pages begin at {(html / 'index.html').as_uri()}\n")
+    assert said.endswith(f"The first page is {(html / 'index.html').as_uri()}\n")
     assert "that needs npm" in said  # and there is no html/run/
     assert {path.name for path in html.iterdir()} == {".nojekyll", "404.html", "zh"}
     monkeypatch.setattr(course.environment, "run", lambda command, cwd: 2)

@@ -112,7 +112,7 @@ def test_table_sentences_json_and_picture():
 
 
 def test_what_is_no_eager_pytorch_has_no_limits(monkeypatch):
-    with pytest.raises(ValueError, match="no operation"):
+    with pytest.raises(ValueError, match="no PyTorch operation"):
         limits(lambda: 3, ceilings=machine())
     monkeypatch.setattr("d2lhybrid.roofline.limits.compilations", lambda: (1, 1, 0, 0))
     assert explain(lambda: torch.relu(X), 0.0) is None

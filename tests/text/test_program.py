@@ -100,9 +100,9 @@ REFUSED = [  # program, the line and the reason in the error
     ("def f(a): return a\nf(1)", "line 2: .*only print"),
     ("x = 1\nbreakpoint()", "line 2: .*only print"),
     ("print = 1\nprint(2)", "line 2: .*only print"),
-    ("x = 1 / 2", "line 1: .*only whole numbers, names"),
-    ("x = 0.5", "line 1: .*only whole numbers, names"),
-    ("x = True", "line 1: .*only whole numbers, names"),
+    ("x = 1 / 2", "line 1: .*only integers, names"),
+    ("x = 0.5", "line 1: .*only integers, names"),
+    ("x = True", "line 1: .*only integers, names"),
     ("x = print(1)", "line 1: .*and functions defined above"),
 ]
 

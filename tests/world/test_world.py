@@ -208,7 +208,7 @@ def test_size_is_limited(size):
 
 def test_a_world_for_which_memory_is_too_small_is_refused(monkeypatch):
     monkeypatch.setattr(module, "available_memory", lambda: 2e9)
-    with pytest.raises(MemoryError, match="memory for a world of 14, and not of 16"):
+    with pytest.raises(MemoryError, match="memory for a world of 14, not of 16"):
         World(16)
 
 
