@@ -110,7 +110,7 @@ def test_notebooks_quote_a_stored_prediction():
     ]
     near = sum(1 / 1.3 <= ratio <= 1.3 for ratio in ratios)
     text = (ROOT / "notebooks/12_three_limits.ipynb").read_text("utf-8")
-    assert f"{near} of {len(ratios)} programs" in text
+    assert f"{near} of the {len(ratios)} programs" in text
 
 
 def test_the_list_of_one_programs_figures_is_that_of_the_stored_outputs(monkeypatch, capsys):
