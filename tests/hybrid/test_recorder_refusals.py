@@ -31,6 +31,7 @@ UNSUPPORTED += ["x ** 2", "2 ** x", "x @ w", "x // 2", "abs(x)", "~x", "divmod(x
 UNSUPPORTED += ["x.add()", "x.exp(3)", "x.sub(1, 2)", "x[0]", "x.T", "x.mean()", "torch.cos(x)"]
 UNSUPPORTED += ["x.eq(1)", "torch.equal(x, y)", "torch.cat([x, y])", "F.elu(x)", "nn.Flatten()(x)"]
 UNSUPPORTED += ["torch.add(x, y, alpha=2)", "torch.div(x, y, rounding_mode='floor')"]
+UNSUPPORTED += ["torch.add(x, y, alpha=0)", "torch.add(x, y, alpha=False)"]
 UNSUPPORTED += ["torch.add(x, y, out=w)", "x * x.shape[0]", "x.shape[0]"]
 UNSUPPORTED += ["F.softmax(x, dim=0)", "torch.softmax(x, -1, torch.float64)", "F.softmax(x)"]
 UNSUPPORTED += ["x.softmax(-1, dtype=torch.float64)", "F.gelu(x, approximate='no')"]
