@@ -87,7 +87,7 @@ def add_command(commands):
     option("--threads", **count, nargs="+", default=[None], help=about)
     option("--cold-cache", action="store_true", help="give torch.compile an empty cache each time")
     option("--no-check", action="store_true", help="do not check that all return the same")
-    about = "how far results may differ, relative to the largest number; else the format's rounding"
+    about = "how far a number may be off, relative to its size; else the rounding of its format"
     option("--tolerance", type=float, metavar="R", help=about)
     option("--why", action="store_true", help="show what each operation of the baseline takes")
     add_json(parser)
