@@ -16,8 +16,8 @@ version. What was decided, and why:
    compared only within a round. Slow changes, such as the processor's clock rate, are the same for
    all and cancel. Equal candidates are then equally likely to be the faster one in a round.
 3. *The baseline twice.* The difference between its two blocks is the noise floor (an A/A test):
-   smaller differences cannot be distinguished from chance here, now. Every candidate has two
-   blocks, as what follows itself finds its data in the caches.
+   smaller differences count as chance here, now. Every candidate has two blocks, as what follows
+   itself finds its data in the caches.
 4. *The median, and its interval by order statistics.* Nothing is assumed about how times are
    distributed: they have long tails, several modes, and drifts (statistics.py).
 5. *Rounds that resemble each other count for fewer.* Else a thousand rounds in one state of the
@@ -104,8 +104,8 @@ def compare(
         calls: How often the candidates are to be called. Then there is also a verdict on the total
             of building and so many calls in a new process. For several processes.
         check: Whether all must return what the baseline returns.
-        tolerance: How far results may differ, relative to the largest number; by default the
-            rounding of their number format, see `d2lhybrid.mismatch`.
+        tolerance: How far a number may be off, relative to its size, or to the usual size in its
+            array if that is larger; by default the format's rounding, see `d2lhybrid.mismatch`.
         time_limit: Seconds of measuring, in all processes together; by default 1, or a quarter
             of a second for each of several processes. One round is always measured, so 0 asks for
             one. Where calls are long, a single trial measures 10 rounds at least.

@@ -4,18 +4,18 @@
     low, middle, high = interval([log(a / b) for a, b in pairs])  # 0.372, 0.405, 0.438
 
 If two candidates are equally fast, and the order in each round is random, then which of them is
-faster in a round is the toss of a coin, however busy the machine is. From that alone follows the
-interval of the median ratio: by the order statistics of the paired ratios, with no assumption
-about how times are distributed (the sign test; W. J. Conover, Practical Nonparametric Statistics,
-chapter 3). `scipy.stats.quantile_test` gives the same interval. Notebook 06 builds it.
+faster in a round is the toss of a coin, however busy the machine is. In the same way, every ratio
+lies above the true median as a coin falls. From that follows the median's interval, whatever the
+distribution of times: by order statistics (the sign test; W. J. Conover, Practical Nonparametric
+Statistics, chapter 3). `scipy.stats.quantile_test` gives the same one, and notebook 06 builds it.
 
-Coins must not influence each other. Where a candidate's own speed changes slowly, because its
-memory was moved or a governor wakes up, neighboring rounds resemble each other, and a thousand
-of them may say as little as ten. `effective_sample_size` finds out how many independent rounds
-they are worth, and the interval is as wide as if there were only so many.
+Coins must not influence each other. If a candidate's own speed changes slowly, because its memory
+was moved or a governor wakes up, neighbors resemble each other, and a thousand rounds may say as
+little as ten. `effective_sample_size` estimates how many independent rounds they are worth, and the
+interval is as wide as if there were only so many. Slow changes far below the noise of single rounds
+it underestimates; then the interval errs more often.
 
-`results.Comparison` gives the values of `log_speedups` to `interval`, and its ends to
-`verdict.judge`.
+`results.Comparison` hands the ends of the interval to `verdict.judge`.
 """
 
 from collections.abc import Sequence

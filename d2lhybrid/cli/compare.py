@@ -87,7 +87,7 @@ def add_command(commands):
     option("--threads", **count, nargs="+", default=[None], help=about)
     option("--cold-cache", action="store_true", help="give torch.compile an empty cache each time")
     option("--no-check", action="store_true", help="do not check that all results are the same")
-    about = "how far results may differ, relative to the largest number (default: rounding)"
+    about = "how far results may differ, relative to their size (default: rounding)"
     option("--tolerance", type=float, metavar="R", help=about)
     option("--why", action="store_true", help="show the time of each operation of the baseline")
     add_json(parser)
