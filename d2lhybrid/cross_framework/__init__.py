@@ -5,11 +5,11 @@
 
     in_*.py    one framework each: the functions that build its variants
     variants   those that can share this process, and the comparisons that `bench` runs
-    probes     what is asked besides times: calls of Python, losses, what becomes of Python code
+    probes     questions besides times: Python calls, losses, what becomes of Python code
 
 A function in `in_*.py` builds one variant of the network, from its weights and an input;
-`train_*` builds a step of training, from these, a target and a learning rate. All arrays are
-NumPy's. `compilers` are for functions. Explained in notebook 18, each framework in one of its own.
+`train_*` builds a training step, from these, a target and a learning rate. All arrays are NumPy
+arrays. `compilers` are for functions. Explained in notebook 18; each framework has its own.
 """
 
 from collections.abc import Sequence

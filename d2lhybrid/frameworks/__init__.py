@@ -1,16 +1,16 @@
-"""What the course has to know of each framework: one file for each, and one row here.
+"""What the course has to know about each framework: a file for each, and a row in the table here.
 
-A file has those of the functions below for which its framework has something special, from
-`synchronize` to `compilations`. It returns None for what is not its own, an array or a device. It
-also defines
+A file defines those of the functions below, from `synchronize` to `compilations`, for which its
+framework needs something special. They return None for an array or a device that is not its own.
+A file also defines
 
     THREADS     the environment variables that limit its number of threads
     prepare()   a context manager in which it is imported: what makes it quiet, what it lacks
     SYSTEMS     the systems that have wheels of it, as `this_system()` calls them; by default all
 
-No file imports its framework at its top. This module asks every framework that is loaded, and
+No file imports its framework at the top. This module asks every framework that is loaded, and
 loads none itself, except in `import_framework`, and NumPy in `to_numpy`. Used in notebooks 05 to
-16.
+18.
 """
 
 import os

@@ -424,7 +424,7 @@ def plot_roofline(
     `points` maps a label to a dict from a size, such as the batch size, to (FLOP per byte,
     GFLOP/s). A line joins them in their order; each size is written once, below its lowest dot.
 
-    Explained in notebook 22. Williams, Waterman and Patterson, "Roofline: an insightful visual
+    Explained in notebooks 12, 22. Williams, Waterman and Patterson, "Roofline: an insightful visual
     performance model for multicore architectures", Communications of the ACM, 2009.
     """
     ax = new_axes(8, 5, xlabel="FLOP per byte", ylabel="GFLOP/s")

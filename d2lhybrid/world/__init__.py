@@ -1,4 +1,4 @@
-"""Devices made of processes: a world of several Pythons, which run functions of a notebook.
+"""Devices made of processes: a world of several Pythons that run functions of a notebook.
 
 Explained in notebooks 24 to 27. What one process has, others have only if it is sent.
 
@@ -6,10 +6,10 @@ Explained in notebooks 24 to 27. What one process has, others have only if it is
     world.run(function, *args)  # function(comm, *args) in each; a list of what they return
     world.close()
 
-World itself starts the processes, asks them, and ends them. The rest of the folder:
+World itself starts the processes, gives them work, and ends them. The rest of the folder:
 
 rank           the other side: what runs in a process
-comm           how a process speaks with the others: messages from rank to rank
+comm           how processes communicate: messages from rank to rank
 collectives    the sum over all ranks: a ring and its rivals
 serialization  values and functions as bytes
 """
