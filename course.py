@@ -1,4 +1,4 @@
-"""The commands of the course. They need nothing but Python: the rest is installed into .venv, or
+"""The commands of the course. They need only Python: everything else is installed into .venv, or
 into the folder that the environment variable D2LHYBRID_VENV names.
 """
 

@@ -10,9 +10,9 @@ from .frameworks import synchronize
 
 
 class Timer:
-    """A stopwatch that starts when it is made; `times` are all that it took, in seconds.
+    """A stopwatch that starts when it is created; `times` lists all recorded times, in seconds.
 
-    The clock is `time.perf_counter`: it never runs backwards, unlike the time of day.
+    The clock is `time.perf_counter`, which never runs backwards, unlike the time of day.
     """
 
     def __init__(self):
@@ -29,15 +29,15 @@ class Timer:
         return self.times[-1]
 
     def avg(self) -> float:
-        """The mean of the recorded times, in seconds; ZeroDivisionError where there is none."""
+        """The mean of the recorded times, in seconds; ZeroDivisionError if there are none."""
         return sum(self.times) / len(self.times)
 
     def sum(self) -> float:
-        """All recorded times together, in seconds."""
+        """The sum of all recorded times, in seconds."""
         return sum(self.times)
 
     def cumsum(self) -> list[float]:
-        """The running total: the seconds passed by the end of each recorded time."""
+        """The running total: the seconds that had passed by the end of each recorded time."""
         return list(accumulate(self.times))
 
 
@@ -48,14 +48,14 @@ class Benchmark:
             for _ in range(1000):
                 net(x)
 
-    `seconds` holds the time afterwards. For a block that raises none is printed. Or, as in the
-    book's next edition, time a function: call it `warmup` times, and then `repeats` times. `time`
-    is the mean of these in seconds, and what is shown is `desc: 0.03 ms/call`.
+    Afterwards, `seconds` holds the time. Nothing is printed for a block that raises an exception.
+    Or, as in the book's next edition, time a function: call it `warmup` times, and then `repeats`
+    times. `time` is the mean of the latter in seconds, and printing shows `desc: 0.03 ms/call`.
 
         print(Benchmark(lambda: net(x), desc="Without torchscript"))
 
-    One run is weak evidence; to find out which of two programs is faster, measure as notebook 06
-    does.
+    A single run is weak evidence. To find out which of two programs is faster, measure as in
+    notebook 06.
     """
 
     def __init__(self, description="Done", warmup: int = 3, repeats: int = 10, desc: str = "time"):
@@ -97,24 +97,24 @@ def cpu():
 
 
 def gpu(i: int = 0):
-    """The GPU number `i`, as a `torch.device`, whether or not this machine has it."""
+    """GPU number `i`, as a `torch.device`, whether or not this machine has it."""
     import torch
 
     return torch.device("cuda", i)
 
 
 def num_gpus() -> int:
-    """How many GPUs torch can use."""
+    """The number of GPUs that torch can use."""
     import torch
 
     return torch.cuda.device_count()
 
 
 def try_gpu(i: int = 0):
-    """The GPU number `i` if this machine has it, else the CPU."""
+    """GPU number `i` if this machine has it, else the CPU."""
     return gpu(i) if i < num_gpus() else cpu()
 
 
 def try_all_gpus() -> list:
-    """All GPUs of this machine; a list of the CPU alone if it has no GPU."""
+    """All GPUs of this machine, or a list with only the CPU if it has none."""
     return [gpu(i) for i in range(num_gpus())] or [cpu()]

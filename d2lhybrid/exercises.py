@@ -26,10 +26,10 @@ from typing import Any
 def raises(*expected: type[BaseException], show_calls: bool = False, line: int | None = None):
     """Run a block that must fail, and print how it failed, so that the notebook goes on.
 
-    `expected` are the types of errors that pass for it. With `show_calls`, the line that failed in
-    each function on the way is printed above the error, outermost first. `line` chooses one line of
-    a long message, as an index does; of a shorter one the last is shown. Another type of error
-    passes through; no error at all is an AssertionError.
+    `expected` are the types of errors that are accepted. With `show_calls`, the line that failed in
+    each function on the way is printed above the error, outermost first. `line` selects one line of
+    a long message, as an index does; for a shorter message the last line is shown. An error of
+    another type passes through; if there is no error at all, that is an AssertionError.
     """
     try:
         yield
@@ -53,12 +53,12 @@ def raises(*expected: type[BaseException], show_calls: bool = False, line: int |
 
 
 def check(answer: Any, truth: Any, by: Callable[[Any], Any] = lambda answer: answer) -> None:
-    """Say whether an exercise's answer is right. `...` is an answer not given yet.
+    """Print whether the answer to an exercise is right; `...` is an answer not yet given.
 
-    Prints `not yet` for an `answer` that is or holds `...`, `right` if `by(answer)` is the same as
+    Prints `not yet` if `answer` is or contains `...`, `right` if `by(answer)` is the same as
     `truth`, and otherwise what it is instead, or which error it raised. A tuple is the same as a
-    list, a tensor or an array the same as its numbers; capitals and double blanks of a string do
-    not count, nor does the last digit of a float.
+    list, and a tensor or an array is the same as its numbers; capitals and repeated blanks in a
+    string make no difference, and neither does the last digit of a float.
     """
     try:
         if has_blank(answer) or has_blank(value := by(answer)):
@@ -118,7 +118,7 @@ def needs(there: Any, what: str) -> bool:
         if needs(shutil.which("g++"), "C++ compiler"):
             ...
 
-    So the section is skipped, and Run All goes on.
+    The section is then skipped, and Run All continues.
     """
     if not there:
         print(f"this machine: has no {what}; the stored outputs show this section")
@@ -127,10 +127,10 @@ def needs(there: Any, what: str) -> bool:
 
 @contextmanager
 def muted():
-    """A context manager that hides the reports and warnings of compilers and exporters.
+    """A context manager that hides the messages and warnings of compilers and exporters.
 
-    Python's output, warnings and log records of the whole process are held back meanwhile. Errors
-    pass through, and what a library written in C prints is still shown.
+    Meanwhile, Python's output, warnings and log records are held back in the whole process. Errors
+    pass through, and output of libraries written in C is still shown.
     """
     before = logging.root.manager.disable  # one of these may stand in another
     logging.disable(max(before, logging.WARNING))

@@ -14,9 +14,9 @@ CPP = {"Darwin": "xcode-select --install", "Windows": "winget install LLVM.LLVM,
 
 
 def what_is_here() -> None:
-    """Print what this machine has of what the course can use, and what to type for the rest.
+    """Print which of the course's requirements this machine has, and how to get the rest.
 
-    A line for each thing, with the numbers of the notebooks that need it; where it is missing, the
+    There is a line for each, with the numbers of the notebooks that need it; if it is missing, the
     line below says what to type.
     """
     rows = [(name, find_spec(name), OURS) for name in ("torch", "matplotlib")]

@@ -7,7 +7,7 @@ from torch import nn
 
 
 def get_net() -> nn.Sequential:
-    """A fresh perceptron with two hidden layers, weights drawn at random.
+    """Return a new perceptron with two hidden layers and random weights.
 
     (n, 512) -> 256 -> 128 -> (n, 2), with a ReLU after each hidden layer: 164,482 parameters.
     """

@@ -29,9 +29,9 @@ def predict(question: str, guess: Any = ..., *, choices: str = "") -> "Guess":
     """Return a Guess, whose `was` compares it with the truth; `...` is a guess not made yet.
 
     `question` begins with the notebook's number and a colon. A guess is a number; an interval
-    `(low, high)` that holds the truth with a probability of 90%; or, of the strings that `choices`
-    has with blanks between them, one, or a list, an order. Any other guess counts as none, and what
-    is wanted is printed.
+    `(low, high)` that contains the truth with a probability of 90%; or one of the words in
+    `choices`, which are separated by blanks, or a list of them, an order. Any other guess counts as
+    none, and a line says what is wanted.
     """
     guess, among = _plain(guess), choices.split()
     listed = guess if isinstance(guess, list) else [guess]
@@ -104,10 +104,10 @@ def load_predictions(folder: Path) -> dict[str, dict]:
 
 
 class Predictions(Table):
-    """*How well do you know your machine?* A table of what is kept in a folder, for each notebook.
+    """*How well do you know your machine?* A table of the stored predictions, by notebook.
 
-    Below it stand the predictions that did not come true, and whether the reader's intervals were
-    as wide as they should be. The language is "en", or "zh" where the folder is named so.
+    It is followed by the predictions that did not come true, and by whether the reader's intervals
+    were as wide as they should be. The language is "en", or "zh" if the folder has that name.
     """
 
     def __init__(self, folder: str | Path = ".", language: str | None = None):

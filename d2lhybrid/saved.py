@@ -26,11 +26,12 @@ PASSES = ("fold_constants", "share_common", "drop_unused", "fuse", "plan_memory"
 
 
 def save_compiler() -> None:
-    """Write what `# @save` marks in the cells that were run to `my_compiler.py`.
+    """Write the code marked `# @save` in the cells that have been run to `my_compiler.py`.
 
-    The last version of each definition counts, and the imports that it needs go along. What the
-    file has under the same name is replaced; all else stays in it. Prints how many definitions and
-    lines this notebook has, and where they are, or why they could not be written.
+    The last version of each definition counts, and the imports that it needs go along with it. A
+    definition of the same name in the file is replaced; everything else there stays. Prints how
+    many definitions and lines come from this notebook, and where they are, or why they could not
+    be written.
     """
     parts, own = {}, {}
     for cell in _cells():
@@ -62,8 +63,8 @@ def save_compiler() -> None:
 def load_compiler() -> ModuleType:
     """Return the reader's compiler: what `my_compiler.py` defines, and the course's for the rest.
 
-    The course's are the six passes, and `trace` under the name `record`. Of a file that has an
-    error nothing is taken. Prints which names are the reader's own.
+    The course's are the six passes, and `trace` under the name `record`. If the file has an error,
+    nothing is taken from it. Prints which names are the reader's own.
     """
     from .hybrid import passes, recorder
 

@@ -63,11 +63,12 @@ def text_as_numbers() -> torch.Tensor:
 
 
 def speak(net, characters=300, begin="the statement is", temperature=0.6, seed=0) -> str:
-    """Return `begin`, continued by so many characters, each drawn with the chances that net gives.
+    """Return `begin`, continued by so many characters drawn with the probabilities of `net`.
 
     `net` maps a float32 tensor (1, 512) to a tensor or an array (1, 32). It always gets the same
-    tensor, with other numbers. Divided by a lower `temperature`, likely characters become more so.
-    One seed gives one text, unless a draw falls where two programs differ, in the last digits.
+    tensor object, with different numbers. The outputs are divided by `temperature`, so a lower one
+    makes likely characters even likelier. A given seed gives the same text, unless a draw falls
+    where two programs differ in the last digits.
     """
     x, dice = torch.zeros(1, CONTEXT * len(SYMBOLS)), Random(seed)
     ones, one_hot = x.numpy()[0], torch.eye(len(SYMBOLS)).numpy()

@@ -23,7 +23,7 @@ FLAGS += ["-fno-math-errno", "-fno-trapping-math"]
 
 
 class CompilerNotFound(RuntimeError):
-    """No C compiler could be run."""
+    """No C compiler could be run on this machine."""
 
 
 class CompilationFailed(CompilerNotFound):
@@ -39,11 +39,11 @@ def read_c_file(module: str, name: str) -> str:
 
 
 def compiler_command() -> list[str]:
-    """Return the C compiler with options for its target, as a list of words.
+    """Return the C compiler, with options for its target, as a list of words.
 
-    The compiler is what the variable CC names, or cc, gcc, clang or the Python package ziglang.
-    Where it compiles for this machine, it uses all that the processor has; where CC names another
-    target, it does not. CompilerNotFound where there is none.
+    The compiler is the one that the variable CC names, or else cc, gcc, clang or the Python package
+    ziglang. Code for this machine may use all of the processor's instructions; code for another
+    target, if CC names one, may not. CompilerNotFound if there is no compiler.
     """
     compiler = find_compiler()
     if target_of(*compiler) != HERE:

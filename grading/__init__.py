@@ -17,16 +17,16 @@ from .submissions import files_in, newest, works_in
 
 
 def marks(folder, to=None, feedback=False, limit=20, memory=2048, trust=False):
-    """Judge the exercises in notebooks that students handed in: a table in marks/.
+    """Grade the exercises in notebooks that students have handed in: a table in marks/.
 
-    This runs strangers' code, in a sandbox: bubblewrap, or the container in which this is started.
-    There an answer finds no network and no other answer, and has limits of time and memory. Without
-    a sandbox this runs only with --trust.
+    This runs strangers' code in a sandbox: bubblewrap, or the container in which this is started.
+    In it, an answer has no network, sees no other answer, and has limited time and memory. Without
+    a sandbox, this runs only with --trust.
 
-    FOLDER, or a zip, holds what a learning platform gives you: notebooks in folders or zips, with
-    a student's name before theirs. Nothing is written there. marks.csv and marks.html say for
-    each student and exercise: right, not right, not yet, error, or time; nothing stands where
-    nothing was handed in, and "not judged" where the course's own solution does not pass here.
+    FOLDER, or a zip, is what the learning platform gave you: notebooks in folders or zips, with the
+    student's name before theirs. Nothing is written there. marks.csv and marks.html say for each
+    student and exercise: right, not right, not yet, error, or time. A cell is empty if nothing was
+    handed in, and "not judged" if the course's own solution does not pass on this machine.
     """
     environment.set_up()
     if Path(sys.prefix) != environment.VENV:  # what pages are made of is there

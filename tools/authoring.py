@@ -7,7 +7,7 @@ from .files import NOTEBOOKS, ROOT, write
 
 
 def refresh(notebooks=(), busy=False):
-    """Run notebooks afresh and store their outputs, unless the machine was too busy."""
+    """Run notebooks again and store their outputs, unless the machine was too busy."""
     paths = manifest.named_or_all(notebooks)
     environment.set_up()
     environment.add_frameworks(manifest.to_install(manifest.entries_in(paths)))

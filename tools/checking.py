@@ -5,9 +5,10 @@ from .files import ROOT
 
 
 def check(pytest=()):
-    """Run every test and every notebook cell, or those that are named; more words go to pytest.
+    """Run all tests and all notebook cells, or only those that are named.
 
-    For example `check notebooks/02_symbolic_programs.ipynb`, or `check -x tests`.
+    All arguments go to pytest, for example `check notebooks/02_symbolic_programs.ipynb`, or `check
+    -x tests`.
     """
     own = [name for name in pytest if name.endswith(".ipynb")]
     if away := [name for name in own if ROOT not in (ROOT / name).resolve().parents]:

@@ -84,7 +84,7 @@ def pip_install(python=VENV_PYTHON):
 
 
 def frameworks(names=()):
-    """Install the frameworks of some notebooks, or those named."""
+    """Install the named frameworks, or all that the notebooks use."""
     known = framework_requirements()
     if unknown := [name for name in names if name not in known]:
         sys.exit(f"There is no framework {unknown[0]!r} here. Available: {', '.join(known)}.")

@@ -11,7 +11,7 @@ REVEAL = "reveal.js@4.3.1"
 
 
 def slides(notebooks=(), language="en"):
-    """Make a deck of slides of each notebook, in slides/ (or slides/zh/, and so on)."""
+    """Make a slide deck of each notebook, in slides/ (or slides/zh/, and so on)."""
     environment.set_up()
     folder = folder_of(SLIDES, language)
     address = f"https://unpkg.com/{REVEAL}"  # what shows a deck, on the web or here

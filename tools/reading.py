@@ -35,7 +35,7 @@ def read(language="en"):
 
 
 def predictions():
-    """How well do you know your machine? Write a page on your predictions, beside them in work/."""
+    """How well do you know your machine? Write a page about your predictions into work/."""
     environment.set_up()
     folders = [folder_of(WORK, language) for language in ("en", *languages())]
     kept = [folder for folder in folders if (folder / "predictions.json").exists()]

@@ -20,7 +20,7 @@ HTML = BUILD / "html"
 
 
 def site(check=False):
-    """Make the course's web pages, in build/site/html/."""
+    """Build the course's web pages in build/site/html/."""
     python = environment.for_pages()
     shutil.rmtree(BUILD, ignore_errors=True)
     site_run.make(HTML / "run", python)

@@ -29,10 +29,11 @@ SWITCH = re.compile(r"(?m)^(?:\[[^]\n]+\]\(README(?:\.\w+)?\.md\)[ ·]*)+\n\n")
 
 
 def translate(language, names=(), fill=False, accept=()):
-    """Say what a translation lacks, and what is wrong in it. Returns 1 if anything is.
+    """Print what is missing and what is wrong in a translation. Returns 1 if anything is.
 
-    `--fill` prints what is not translated, with its marks. `--accept ID` says that the texts with
-    these ids were read again and still hold, although the English ones have changed.
+    `--fill` prints what is not yet translated, with its marks. `--accept ID` says that the
+    translations with these ids have been read again and still hold, although the English texts have
+    changed.
     """
     status = 0
     for name in names or all_names():

@@ -1,10 +1,11 @@
-"""Is it faster, and is that sure? Notebook 06 builds a small version of what is here.
+"""Is it faster, and how sure is that? Notebook 06 builds a small version of this.
 
-From times to a verdict, in this order; `comparison` says what was decided, and why:
+From times to a verdict, in this order; `comparison` gives the reasons for the design:
 
-comparison    `compare`: processes of all candidates, and what is checked before
+comparison    `compare`: processes of all candidates, and what is checked first
 timing        taking times: of building, of the first calls, of blocks, round by round
-statistics    log speed-ups, the interval of their median, the verdict
+statistics    log speed-ups, and the confidence interval of their median
+verdict       the four verdicts, and the rule that chooses one
 results       a `Result` for each candidate, together a `Comparison`, and its tables
 
 The rest:

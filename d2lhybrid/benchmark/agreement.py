@@ -34,27 +34,27 @@ ADVICE = "check=False compares their times anyway"
 def mismatch(
     result: Any, expected: Any, tolerance: float | None = None, moved: Sequence[Any] = ()
 ) -> str:
-    """How two results differ, in words; '' where they agree.
+    """Return how two results differ, in words; '' if they agree.
 
     A result is a number, an array or tensor of any framework, a list, tuple, dict or dataclass
     of results, or anything that has `==`. Floating-point numbers agree if they differ by no more
-    than `tolerance` times their size. By default it is the rounding error of the coarser of the two
-    formats to the power 2/3: 2.4e-5 for float32, 0.01 for float16.
+    than `tolerance` times their size. By default the tolerance is the rounding error of the coarser
+    of the two formats to the power 2/3: 2.4e-5 for float32, 0.01 for float16.
 
-    A sum of n numbers that is computed in another order comes out n roundings away at worst, and as
-    a rule about the square root of n (N. J. Higham, Accuracy and Stability of Numerical Algorithms,
-    chapters 2 and 4). The power 2/3 is our choice. It allows 200 roundings in float32, which a sum
-    of 40,000 numbers may need.
+    If a sum of n numbers is computed in another order, the result differs by n roundings at worst,
+    and as a rule by about the square root of n (N. J. Higham, Accuracy and Stability of Numerical
+    Algorithms, chapters 2 and 4). The power 2/3 is our choice. It allows 200 roundings in float32,
+    which a sum of 40,000 numbers may need.
 
     What is rounded are the numbers that are added up, and they are larger than a sum that happens
-    to be near 0. So a number in an array counts as no smaller than `usual_size` of the array. An
-    array of few numbers says little of that. Then `moved` helps: what the program of `expected`
-    returns where each number that it is given is larger or smaller by SHIFT. By how far a result
-    moves, divided by FAR, shows the size of what was added up.
+    to be near 0. So a number in an array counts as no smaller than the `usual_size` of the array,
+    about which an array of few numbers says little. In that case `moved` helps: what the program of
+    `expected` returns when each number that it is given is larger or smaller by SHIFT. How far a
+    result moves, divided by FAR, shows the size of what was added up.
 
     Parts are compared with parts: of dicts by their keys, in any order, of dataclasses of one
     type by their fields, of lists and tuples by their positions. A list may agree with a tuple,
-    since frameworks return now one, now the other; but `[x]` never with `x`.
+    because frameworks return sometimes one, sometimes the other; but `[x]` never agrees with `x`.
     """
     return next(_mismatches(result, expected, tolerance, moved), "")
 

@@ -37,7 +37,7 @@ class Build:
 
 
 def build(make: Callable[[], Callable]) -> Build:
-    """A candidate for `compare` that has to be built first, so that it has a build cost.
+    """A candidate for `compare` that has to be built first and therefore has a build cost.
 
         compare({"eager": net, "TorchScript": build(lambda: torch.jit.script(net))}, x)
 
@@ -75,25 +75,25 @@ def isolated(
     threads: int | None = None,
     cold_cache: bool = False,
 ) -> Program:
-    """A candidate for `compare` that is a program and runs in a fresh Python process.
+    """A candidate for `compare` that is a program and runs in a new Python process.
 
         compare({"mine": isolated(Path("mine.py")), "other": isolated(text)}, x)
 
-    For frameworks that do not get along in one process, and for building in a process that is
+    Use it for frameworks that do not get along in one process, and to build in a process that is
     really cold.
 
     Args:
         source: The program: its text, or the `Path` of its file, which is read at once.
-        build: The name of its function that builds the candidate; by default its only function
+        build: The name of the function that builds the candidate; by default the only function
             at the top level whose name does not begin with "_". It gets the arguments of the
             comparison, arrays and tensors as NumPy arrays, and returns a callable without
             arguments, which is timed.
-        threads: How many threads the frameworks may use; by default their own choice. On Linux
-            the process also keeps to as many cores.
+        threads: How many threads the frameworks may use; by default they choose. On Linux the
+            process is also restricted to as many cores.
         cold_cache: Whether the process gets an empty folder in place of torch.compile's cache.
 
     Raises:
-        TypeError, ValueError, SyntaxError, OSError: for what cannot be a program.
+        TypeError, ValueError, SyntaxError, OSError: if `source` cannot be a program.
     """
     if isinstance(source, Path):
         filename, path = str(source), str(source.resolve())

@@ -86,42 +86,42 @@ def compare(
     clock: Callable[[], float] = device_clock,
     **unknown: Any,
 ) -> Comparison:
-    """Find out which candidate is faster, called with `args`, and whether that is sure.
+    """Find out which candidate is faster when called with `args`, and how sure that is.
 
         compare({"eager": net, "compiled": build(lambda: torch.compile(net))}, x)
 
-    In 95 of 100 comparisons all intervals hold at once. An interrupt (Ctrl-C, the stop button) ends
-    the measuring, and what was measured is returned.
+    In 95 of 100 comparisons, all intervals hold simultaneously. An interrupt (Ctrl-C, the stop
+    button) ends the measuring, and what has been measured by then is returned.
 
     Args:
-        candidates: Maps labels to callables, to a `build` for one, whose building is then part
-            of the answer, to an `isolated` program, or to what `start_workers` has made of one.
-            They must not change `args`.
+        candidates: Maps labels to callables; to a `build` of one, whose building is then part of
+            the answer; to an `isolated` program; or to what `start_workers` has made of one.
+            Candidates must not change `args`.
         args: The arguments of each call. A program gets them once, when it is built.
-        baseline: The label that the others are compared with; by default the first.
-        processes: How many processes each candidate gets, one after the other: 6 or more, so that
+        baseline: The label with which the others are compared; by default the first.
+        processes: How many processes each candidate gets, one after another: 6 or more, so that
             the interval holds for the program, and not only for one process of it.
-        calls: How often the candidates are to be called. Then there is also a verdict on the total
-            of building and so many calls in a new process. For several processes.
-        check: Whether all must return what the baseline returns.
+        calls: How often the candidates will be called. The answer then includes a verdict on the
+            total of building and this many calls in a new process. Needs several processes.
+        check: Whether all candidates must return what the baseline returns.
         tolerance: How far a number may be off, relative to its size, or to the usual size in its
             array if that is larger; by default the format's rounding, see `d2lhybrid.mismatch`.
         time_limit: Seconds of measuring, in all processes together; by default 1, or a quarter
             of a second for each of several processes. One round is always measured, so 0 asks for
-            one. Where calls are long, a single trial measures 10 rounds at least.
-        single_calls: Whether programs also time calls one by one, each up to SINGLE seconds, and
-            say how much memory they took.
+            one. If calls are long, a single trial measures at least 10 rounds.
+        single_calls: Whether programs also time calls one by one, each for up to SINGLE seconds,
+            and report how much memory they took.
         explain: A function, "module:name", that the baseline's last process calls with the
-            candidate, when all is measured. Returns what JSON has, for the answer's `reason`.
+            candidate when all is measured. It returns JSON types, for the answer's `reason`.
         progress: Gets a text about each step. By default they are shown on stderr if that is a
             terminal.
-        on_error: Gets the error of a candidate that fails, or returns something else than the
-            baseline; it is then left out. By default every error is raised, the baseline's always.
-        clock: Returns seconds. By default it first waits until every framework that is loaded has
-            done what was asked of its devices, as is done in a program's process.
+        on_error: Gets the error of a candidate that fails or does not return what the baseline
+            returns; it is then left out. By default every error is raised, the baseline's always.
+        clock: Returns seconds. By default it first waits until every loaded framework has done
+            the work that its devices were given, as in a program's process.
 
     Raises:
-        TypeError, ValueError: for what cannot be compared, among them results that differ.
+        TypeError, ValueError: for anything that cannot be compared, including differing results.
         CandidateError: for a candidate that raises, or whose process ends or hangs.
     """
     if unknown:

@@ -113,10 +113,10 @@ def format_metadata(machine: dict[str, Any]) -> list[str]:
 
 
 def available_cores() -> int:
-    """How many cores this process may use at the same time.
+    """Return how many cores this process may use at the same time.
 
-    On Linux its affinity may keep it to some of them, or a limit of its container. What a virtual
-    machine calls a core may be one of two hyper-threads that share one.
+    On Linux, its affinity or a limit of its container can restrict it to some of them. What a
+    virtual machine calls a core may be one of two hyper-threads that share a core.
     """
     affinity = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))  # Linux's
     cores = len(affinity(0))

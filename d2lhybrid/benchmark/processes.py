@@ -221,18 +221,18 @@ def start_workers(
     show: Callable[[str], None] = lambda text: None,
     clock: Callable[[], float] = device_clock,
 ) -> Iterator[dict[str, ProgramRunner]]:
-    """Start programs once, for several comparisons: a framework may take seconds to load.
+    """Start programs once, for several comparisons, because loading a framework can take seconds.
 
         with start_workers({"mine": isolated(Path("mine.py")), "other": isolated(text)}) as running:
             results = {n: compare(running, inputs(n)) for n in (1, 64)}
 
-    Gives candidates for `compare` and `sweep`, which build them again for each comparison, with its
-    arguments in place of `args`. They load at the same time, as many as there is memory for; `show`
-    gets a text about each. The processes end with the block. `on_error` gets the error of a program
-    that cannot be loaded; it is then left out. By default the error is raised. Where memory runs
-    out, that is the largest one, but never the first.
+    Yields candidates for `compare` and `sweep`, which build them again for each comparison, with
+    its arguments in place of `args`. Programs load at the same time, as many as there is memory
+    for; `show` gets a text about each. The processes end with the block. `on_error` gets the error
+    of a program that cannot be loaded, which is then left out; by default the error is raised. If
+    memory runs out, that program is the largest one, but never the first.
 
-    `compare` starts candidates of every kind so; those of this process get the `clock`.
+    `compare` starts candidates of every kind this way; those in this process get the `clock`.
     """
     runners, running, waiting = [], {}, list(programs.items())
     try:

@@ -96,8 +96,9 @@ class Answers(Table, Mapping):
 class Comparison(Answers):
     """The answer of `compare`: a mapping from the candidates' labels to a `Result` each.
 
-    `print` shows tables, a notebook an HTML table, `plot()` a picture, `to_markdown()` a table
-    for a page; `to_dict()` returns all that was measured, ready for JSON.
+    `print` shows tables, a notebook shows an HTML table, `plot()` draws a picture, and
+    `to_markdown()` returns a table for a page; `to_dict()` returns all measurements, ready for
+    JSON.
     """
 
     baseline: str
@@ -112,12 +113,12 @@ class Comparison(Answers):
 
     @property
     def timings(self) -> dict[str, Measurement]:
-        """What was measured in the first process of each candidate, by label."""
+        """The measurements in the first process of each candidate, by label."""
         return self.processes[0]
 
     @property
     def rounds(self) -> int:
-        """How many rounds were measured, in all processes together."""
+        """The number of rounds that were measured, in all processes together."""
         return sum(len(timings[self.baseline].block_a) for timings in self.processes)
 
     @cached_property
@@ -141,10 +142,10 @@ class Comparison(Answers):
 
     @property
     def alpha(self) -> float:
-        """How often the interval of one candidate may miss the truth.
+        """How often the interval of one candidate may miss the true value.
 
-        It is so small that the intervals of all candidates hold together 95 times in 100
-        (Bonferroni's inequality).
+        It is so small that the intervals of all candidates hold simultaneously in 95 of 100
+        comparisons (Bonferroni's inequality).
         """
         return ALPHA / (len(self.timings) - 1)
 
@@ -154,10 +155,10 @@ class Comparison(Answers):
         return {label: self._result(label) for label in self.timings}
 
     def select(self, labels: Iterable[str]) -> "Comparison":
-        """The same measurement, of these candidates alone; the first of them is the baseline.
+        """Return the same measurement of only these candidates; the first is the baseline.
 
-        Every round has two blocks of each candidate, so each can be the baseline. KeyError for a
-        label that is not there, ValueError for fewer than two.
+        Every round has two blocks of each candidate, so any of them can be the baseline. KeyError
+        for an unknown label, ValueError for fewer than two.
         """
         labels = list(dict.fromkeys(labels))
         if len(labels) < 2:
@@ -230,10 +231,10 @@ class Comparison(Answers):
         return Total(**vars(self._judged(ratios, noise_floor=0.0)), time=median(own))
 
     def sentence(self, label: str | None = None, what: str = "it") -> str:
-        """One sentence, to be quoted: how fast a candidate ran `what`, on which machine.
+        """Return one sentence to quote: how fast a candidate ran `what`, on which machine.
 
-        Without a `label` it is about the fastest; a label `a, b` is written `a (b)`. It has lines
-        of 88 characters at most, and the break-even where there is one.
+        Without a `label` it is about the fastest; a label `a, b` is written `a (b)`. Its lines have
+        at most 88 characters, and it includes the break-even if there is one.
         """
         others = [r for r in self.values() if r.label != self.baseline]
         r = self[label] if label else max(others, key=lambda r: (r.verdict == FASTER, r.speedup))
@@ -251,11 +252,11 @@ class Comparison(Answers):
         return fill(f"On my machine ({machine}, {cores} core{'s' * (cores != 1)}), {said}", 88)
 
     def measured_on(self) -> str:
-        """Where, when and with what it was measured, in two lines."""
+        """When, where and with what the measurement was made, in two lines."""
         return "\n".join(format_metadata(self.machine))
 
     def plot(self):
-        """Draw speed-ups with their intervals; returns matplotlib Axes."""
+        """Draw the speed-ups with their intervals; returns Matplotlib axes."""
         speedups = {r.label: r.drawn for r in self.values() if r.label != self.baseline}
         processes = {
             label: [(exp(middle), exp(low), exp(high)) for low, middle, high in each]
@@ -266,12 +267,12 @@ class Comparison(Answers):
         return pictures().plot_speedups(speedups, self.baseline, margin, processes)
 
     def to_dict(self) -> dict[str, Any]:
-        """All that was measured, of types that JSON has."""
+        """Return all measurements, in types that JSON has."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Comparison":
-        """Return the comparison of which `to_dict` made this dict, perhaps by an older version."""
+        """Return the comparison of which `to_dict` made this dict, perhaps in an older version."""
         data = _renamed(data)
         processes = [{k: _measurement_from(m) for k, m in one.items()} for one in data["processes"]]
         data |= {"processes": tuple(processes), "notes": tuple(data.get("notes", ()))}

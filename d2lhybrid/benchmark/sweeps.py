@@ -123,15 +123,15 @@ def sweep(
     progress: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Sweep:
-    """Compare at several sizes.
+    """Compare candidates at several sizes.
 
         sweep({"eager": net, "TorchScript": scripted}, lambda n: torch.randn(n, 512), [1, 8, 64])
 
-    An interrupt ends the sweep, and what was measured is returned.
+    An interrupt ends the sweep, and what has been measured by then is returned.
 
     Args:
-        candidates, progress, options: As for `compare`. A `build` is built once more for each size,
-            and a program starts once more, unless `start_workers` has started it.
+        candidates, progress, options: As for `compare`. A `build` is built again for each size,
+            and a program is started again, unless `start_workers` has started it.
         make_args: Returns the argument for a size, or a tuple of arguments.
         sizes: Numbers above 0.
 

@@ -106,8 +106,8 @@ class Plan(NamedTuple):
 class CandidateError(RuntimeError):
     """The candidate `label` failed.
 
-    `error` is the exception, or a text that goes on after "candidate 'label'". `__cause__` is the
-    error that it raised in this process.
+    `error` is the exception, or a text that continues "candidate 'label'". `__cause__` is the
+    exception that was raised in this process.
     """
 
     def __init__(self, label: str, error: Exception | str):
@@ -366,10 +366,10 @@ def no_garbage_collection():
 
 
 def python_calls(function: Callable, *args: Any) -> int:
-    """Count the Python functions that one call of `function(*args)` runs, itself among them.
+    """Return how many Python functions one call of `function(*args)` runs, itself included.
 
-    What is done only in the first calls, such as compiling, is not counted: there are three calls
-    before the one that is. Functions written in C are not counted either.
+    Work that is done only in the first calls, such as compiling, is not counted: three calls come
+    before the one that is counted. Functions written in C are not counted either.
     """
     for _ in range(3):
         function(*args)

@@ -5,11 +5,11 @@
 
     in_*.py    one framework each: the functions that build its variants
     variants   those that can share this process, and the comparisons that `bench` runs
-    probes     what is asked besides times: calls of Python, losses, what becomes of Python code
+    probes     questions besides times: Python calls, losses, what becomes of Python code
 
 A function in `in_*.py` builds one variant of the network, from its weights and an input;
-`train_*` builds a step of training, from these, a target and a learning rate. All arrays are
-NumPy's. `compilers` are for functions. Explained in notebook 18, each framework in one of its own.
+`train_*` builds a training step, from these, a target and a learning rate. All arrays are NumPy
+arrays. `compilers` are for functions. Explained in notebook 18; each framework has its own.
 """
 
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ def build(*args):
 def missing_frameworks() -> list[str]:
     """Return the frameworks that are not installed, so that their variants cannot be run.
 
-    They have the names that labels begin with, such as "PyTorch" and "Keras on TensorFlow".
+    The names are those with which labels begin, such as "PyTorch" and "Keras on TensorFlow".
     """
     missing = [label for label, (file, *_) in VARIANTS.items() if not is_installed(file)]
     return list(dict.fromkeys(label.partition(", ")[0] for label in missing))
@@ -80,13 +80,14 @@ def is_installed(file: str) -> bool:
 
 
 def framework_variants(training: bool = False) -> dict[str, Program]:
-    """Every installed variant of the course's network, or of its training: "JAX, jit" -> program.
+    """Return all installed variants of the course's network, or of its training.
 
-    The arguments are weights and an input (rows, 512), see `network_data`; a call returns
-    (rows, 2). Nothing is kept for gradients. Each process has one thread and one core.
+    The result maps labels such as "JAX, jit" to programs. Their arguments are weights and an input
+    (rows, 512), see `network_data`; a call returns (rows, 2). Nothing is recorded for gradients.
+    Each process has one thread and one core.
 
-    For `training`, a target (rows, 2) and a learning rate follow. A call is then one step of plain
-    gradient descent, and returns the mean squared error from before it.
+    With `training`, a target (rows, 2) and a learning rate follow. A call is then one step of plain
+    gradient descent, and returns the mean squared error before that step.
     """
     place = 2 if training else 1
     found = {label: (row[0], row[place]) for label, row in installed_variants().items()}

@@ -33,16 +33,16 @@ ANSWERS = program("probes", "answers")
 def ask_frameworks(
     weights: list, x: numpy.ndarray, target: numpy.ndarray, rate: float
 ) -> dict[str, dict[str, Any]]:
-    """Ask the installed frameworks more than times, with the arguments of a step of training.
+    """Ask the installed frameworks about more than times, with the arguments of a training step.
 
-    Returns for each question a dict from labels to answers. The variants are asked with one row.
+    Returns a dict from labels to answers for each question. The batch size is 1.
 
-        python_calls  how many functions of Python one call calls: {"JAX, jit": 1}
+        python_calls  how many Python functions one call runs: {"JAX, jit": 1}
         losses        of the first four steps of training: {"JAX, jit": [1.02, 0.95, 0.90, 0.85]}
         outcomes      what becomes of Python in a function: {"jax.jit": {"a counter": "error"}}
         failures      why one has no answers: {"our compiler, hybridize": "CompilerNotFound: ..."}
 
-    All variants of a framework share one process. A CandidateError if that fails as a whole.
+    All variants of a framework share one process. CandidateError if that process fails as a whole.
     """
     variants, found = installed_variants(), {}
     files = dict.fromkeys(file for file, *_ in variants.values())
@@ -100,14 +100,14 @@ def try_cases(
     plain: Callable = lambda case: case,
     before: Callable[[int], Any] = lambda number: None,
 ) -> dict[str, dict[str, str]]:
-    """Try cases with compilers of a framework, which has been imported: is the result still right?
+    """Try cases with compilers of an imported framework: is the result of each still right?
 
-    `cases` maps labels to functions of one array, `compilers` labels to functions that compile a
-    case. Each case is called on four arrays of three or four numbers, and all that a call does is
-    compared: its result or exception, what it prints, counts and keeps, and its argument.
+    `cases` maps labels to functions of one array, `compilers` maps labels to functions that compile
+    a case. Each case is called on four arrays of three or four numbers, and everything that a call
+    does is compared: its result or exception, what it prints, counts and keeps, and its argument.
 
-    What is called plainly is `plain(case)`. `before` is called before each call, with a number,
-    the same for the plain and the compiled one: seed there what is random.
+    The uncompiled function is `plain(case)`. `before` is called before each call, with a number
+    that is the same for the plain and the compiled function: seed random generators there.
 
     Returns a table: case -> compiler -> "right", "silently wrong" or "error".
     """

@@ -25,11 +25,12 @@ from . import framework_variants, in_numpy, missing_frameworks, network_input, n
 def compare_variants(
     batches: Sequence[int] = (1,), report: Callable[[str], None] = print, **options: Any
 ) -> Sweep:
-    """Compare the ways to run the course's network, at each batch size. Returns a `Sweep`.
+    """Compare the variants of the course's network at each batch size. Returns a `Sweep`.
 
-    The baseline is the network as it comes, eager, with gradients; everything else runs without.
-    What is not installed does not take part, and what fails is left out; `report` gets a line
-    about it. `options` go to `compare`; a size is measured for 3 s unless they say otherwise.
+    The baseline is the network as it is: eager, with gradients. Everything else runs without them.
+    Variants that are not installed don't take part, and those that fail are left out; `report` gets
+    a line about each. `options` go to `compare`; each size is measured for 3 s unless they say
+    otherwise.
     """
     failed, show = [], progress_line(None)  # made here, where nothing is muted
     options = {"time_limit": 3.0, "on_error": failed.append, "progress": show} | options

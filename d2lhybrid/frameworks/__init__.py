@@ -1,16 +1,16 @@
-"""What the course has to know of each framework: one file for each, and one row here.
+"""What the course has to know about each framework: a file for each, and a row in the table here.
 
-A file has those of the functions below for which its framework has something special, from
-`synchronize` to `compilations`. It returns None for what is not its own, an array or a device. It
-also defines
+A file defines those of the functions below, from `synchronize` to `compilations`, for which its
+framework needs something special. They return None for an array or a device that is not its own.
+A file also defines
 
     THREADS     the environment variables that limit its number of threads
     prepare()   a context manager in which it is imported: what makes it quiet, what it lacks
     SYSTEMS     the systems that have wheels of it, as `this_system()` calls them; by default all
 
-No file imports its framework at its top. This module asks every framework that is loaded, and
+No file imports its framework at the top. This module asks every framework that is loaded, and
 loads none itself, except in `import_framework`, and NumPy in `to_numpy`. Used in notebooks 05 to
-16.
+18.
 """
 
 import os
@@ -59,19 +59,19 @@ class FrameworkNotFound(ImportError):
 
 
 def import_framework(name: str, *, threads: int | None = None) -> ModuleType:
-    """Import a framework and return it. It prints nothing that is not about your program.
+    """Import a framework and return it, without any messages that are not about your program.
 
         mx = import_framework("mxnet", threads=1)
 
-    Do it before you import anything else, and use one framework in a process: some pairs of them
-    crash, and settings of one change another. By default the framework chooses its number of
-    threads. If there are more threads than free cores, they wait for each other, and measured times
-    mean little.
+    Call this before you import anything else, and use one framework per process: some pairs of them
+    crash, and the settings of one can change another. By default the framework chooses its number
+    of threads. If there are more threads than free cores, they wait for each other, and measured
+    times mean little.
 
     Raises:
         FrameworkNotFound: If it is not installed. The message says how to get it, or that there
             is none for this system.
-        RuntimeError: If it is too late to set `threads`, because it is loaded already.
+        RuntimeError: If it is already loaded, so that it is too late to set `threads`.
         KeyError: For a framework that is not in the table.
     """
     file = FRAMEWORKS[name]
@@ -105,11 +105,11 @@ def this_system() -> str:
 
 
 def synchronize() -> None:
-    """Wait until every device has finished what this process asked of it.
+    """Wait until every device has finished the work that this process gave it.
 
-    A call that computes on a GPU returns when the work is queued, not when it is done. So a
-    clock must wait here, before it is read. Where no framework was imported, or none has a
-    device that works by itself, there is nothing to wait for.
+    A call that computes on a GPU returns when the work is queued, not when it is done, so you have
+    to wait here before you read a clock. If no framework has been imported, or none has a device
+    that works asynchronously, there is nothing to wait for.
     """
     for wait in _of_loaded("synchronize"):
         wait()

@@ -74,12 +74,12 @@ def compilations():
 
 
 def quiet() -> None:
-    """Hide, from here on, what PyTorch says about itself; a reader can do nothing about it.
+    """From now on, hide messages of PyTorch that a reader can do nothing about.
 
     TorchScript is deprecated; this machine has no GPU; the profiler of torch 2.11 clears its
-    events; guards are slow in Python 3.13.0. It works around a fault, too: there, with torch 2.11,
+    events; guards are slow in Python 3.13.0. This also works around a bug: there, with torch 2.11,
     a dict doesn't notice that an attribute was set (python/cpython#125608), so a guard of
-    torch.compile takes the old value for the present one.
+    torch.compile takes the old value for the current one.
     """
     import torch
 

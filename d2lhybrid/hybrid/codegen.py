@@ -35,7 +35,7 @@ from .operations import BATCH, OPERATIONS, UnsupportedOperation, fill
 
 
 def python_source(graph: Graph) -> str:
-    """Return the graph as the text of a Python function: one assignment for each stored value."""
+    """Return the graph as the source of a Python function: an assignment per stored value."""
 
     def text(node):
         if node not in graph.names:  # a number
@@ -77,10 +77,10 @@ PRELUDE = read_c_file(__file__, "prelude.c")
 
 
 def c_source(graph: Graph) -> str:
-    """Return the graph as the text of a C99 function `forward`, for any batch size.
+    """Return the graph as the source of a C99 function `forward`, for any batch size.
 
-    It takes batch size, inputs, results and parameters; it returns 1 where there is no memory, and
-    else 0. UnsupportedOperation for types other than float32, and arithmetic of numbers alone.
+    It takes batch size, inputs, results and parameters, and returns 1 if memory is short, else 0.
+    UnsupportedOperation for dtypes other than float32, and for arithmetic on numbers alone.
     """
     check_types(graph)
     head, starts = [], {}

@@ -32,15 +32,15 @@ PLAIN = {"dtype": torch.float32, "device": "cpu"}  # whatever torch's defaults a
 def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
     """Compile a network, or a function of tensors, for inference on the CPU.
 
-    The compiled network computes no gradients: a call for which torch would keep notes, because a
-    parameter or an input requires them, is refused; use torch.no_grad(). What Python decides during
-    the recording stays decided; see `trace`. The network is run once more on the examples, to check
-    that the recording computes the same; zeros would hide a difference.
+    The compiled network computes no gradients. A call that torch would record for gradients,
+    because a parameter or an input requires them, is refused; use torch.no_grad(). What Python
+    decides during the recording stays decided; see `trace`. The network is run once more on the
+    examples, to check that the recording computes the same; zeros would hide a difference.
 
-    Parameters and buffers may be changed in place and replaced; so may layers. After any other
-    change, such as of a hook, an attribute, or a layer in a plain list, call hybridize again.
-    `Guarded` says what is noticed. A call takes no part in autocast, in forward-mode derivatives,
-    and in recordings such as those of torch.jit.trace.
+    Parameters and buffers may be changed in place or replaced, and so may layers. After any other
+    change, such as to a hook, an attribute, or a layer in a plain list, call hybridize again.
+    `Guarded` says which changes are noticed. A call takes no part in autocast, in forward-mode
+    derivatives, or in recordings such as those of torch.jit.trace.
 
     Args:
         net: A module, or a function of tensors.
@@ -49,11 +49,11 @@ def hybridize(net: Callable, *examples: Tensor) -> HybridNet:
             call to call. For other shapes the network is recorded again.
 
     Returns:
-        A HybridNet, which is called as the network is.
+        A HybridNet, which is called like the network.
 
     Raises:
         RecordingError: As for `trace`; or if the recording does not compute what the network
-            does, or uses a tensor that no module keeps: it could be replaced unnoticed.
+            does, or uses a tensor that no module holds, because it could be replaced unnoticed.
         UnsupportedOperation: The network needs an operation that is not in OPERATIONS.
         ValueError: The shapes do not fit.
         TypeError: There is no example, or one that is not as described above.
@@ -325,10 +325,9 @@ def until_written(function):
 
 
 def c_loop(net: Callable, x: Any) -> Any:
-    """A candidate for `compare`: what `hybridize` makes of a network, called in a loop in C.
+    """A candidate for `compare`: the C that `hybridize` makes of a network, called in a loop in C.
 
-    `x` is an example of the inputs (n, features), whose n may differ; the network returns one
-    tensor.
+    `x` is an example of the inputs (n, features), where n may vary; the network returns one tensor.
     """
     compiled = CompiledGraph(trace(net, x))
     repeat = load_function(compiled.source + read_c_file(__file__, "loop.c"), "repeat")
@@ -346,11 +345,11 @@ def c_loop(net: Callable, x: Any) -> Any:
 
 
 def reading(net: Callable, x: Any) -> Any:
-    """A candidate for `compare` that reads the parameters of a network once, and does no more.
+    """A candidate for `compare` that reads the parameters of a network once and does nothing else.
 
-    `x` is an example of the inputs, as for `c_loop`. The parameters are added up, or the C compiler
-    would leave out the reading. The candidate returns what the network does, computed beforehand
-    with the weights of that moment.
+    `x` is an example of the inputs, as for `c_loop`. The parameters are added up, because the C
+    compiler would otherwise remove the reading. The candidate returns the network's result, which
+    is computed beforehand with the weights of that moment.
     """
     compiled = CompiledGraph(trace(net, x))
     repeat = load_function(read_c_file(__file__, "read.c"), "repeat")

@@ -44,7 +44,7 @@ def plain_number(number: Real) -> int | float | bool:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One value: an 'input', a 'constant', a 'parameter', or what one of OPERATIONS computes.
+    """One value: an 'input', a 'constant', a 'parameter', or the result of one of the OPERATIONS.
 
     `x.shape[0]` of a batch is a 'batch'. It never gets into a graph: `Recorder` refuses it.
     """
@@ -91,9 +91,9 @@ def size_of(shape):
 
 @dataclass(frozen=True)
 class Graph:
-    """A program without `if` and without loops. `graph(*values)` runs it.
+    """A program without branches and loops. `graph(*values)` runs it.
 
-    TypeError where the number of values is not the number of inputs.
+    TypeError if the number of values is not the number of inputs.
     """
 
     name: str
@@ -130,11 +130,11 @@ class Graph:
         return graph.rewrite(lambda node: constant[node.name] if node.op == "input" else node)
 
     def rewrite(self, change: Callable[[Node], Node]) -> Graph:
-        """The graph in which `change(node)` replaces each node, in the order of computing.
+        """Return the graph in which `change(node)` replaces each node, in the order of execution.
 
         `node` is a copy that reads from the new graph, without the annotations `fused` and `slot`,
-        which held for this graph only. `change` may also return a node that the new graph already
-        has: what read the old node then reads that one.
+        which hold for this graph only. `change` may also return a node that is already in the new
+        graph: nodes that read the old node then read that one.
         """
         new = {node: node for node in self.inputs}
         for was in self.nodes:
@@ -145,7 +145,7 @@ class Graph:
         return replace(self, nodes=tuple(nodes), outputs=outputs)
 
     def annotate(self, fused: set[Node] | None = None, slots: dict | None = None) -> Graph:
-        """The graph in which these nodes are fused, or else the same; it has these slots alone."""
+        """The graph with these nodes fused, or else the same ones, and with only these slots."""
         fused = {node for node in self.nodes if node.fused} if fused is None else fused
         slots, old = slots or {}, iter(self.nodes)  # `rewrite` takes them in this order
         return self.rewrite(
@@ -211,7 +211,7 @@ class Graph:
     def memory_bytes(self, batch: int = 1) -> int:
         """The bytes of the intermediate values, for float32.
 
-        In C, `dots` copies a part of its input in addition, at most 128 KiB, on the stack.
+        In C, `dots` also copies a part of its input, at most 128 KiB, on the stack.
         """
         return 4 * sum(batch * per_row + fixed for per_row, fixed in self.slot_sizes.values())
 
@@ -237,7 +237,7 @@ class Graph:
         }
 
     def text(self, node: Node) -> str:
-        """How an equation mentions a node: by its name, or by what it computes if it is fused."""
+        """How an equation mentions a node: by its name, or by its expression if it is fused."""
         if node not in self.names:
             return repr(node.value)
         return self.equation(node) if node.fused else self.names[node]

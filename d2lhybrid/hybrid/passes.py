@@ -23,7 +23,7 @@ LARGEST_KERNEL = 30  # operations: a person can still read it, and a C compiler 
 
 
 def optimize(graph: Graph) -> Graph:
-    """Apply all passes, each after those from which it profits, the two that annotate last."""
+    """Apply all passes, each after those from which it profits; the two that annotate come last."""
     passes = fold_constants, share_common, drop_unused, fuse, plan_memory
     for change in passes:
         graph = change(graph)

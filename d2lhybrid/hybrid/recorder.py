@@ -23,19 +23,19 @@ from .operations import BATCH, LAYERS, OPERATIONS, UnsupportedOperation
 
 
 class RecordingError(RuntimeError):
-    """The program asks for something that a recording cannot hold."""
+    """The program asks for something that a recording cannot represent."""
 
 
 def trace(function: Callable, *examples: torch.Tensor | Real) -> Graph:
-    """Record what a function or a module does with its arguments.
+    """Record what a function or a module does with its arguments, and return the graph.
 
     Python's own actions (an `if`, a `print`) happen now, and are not repeated when the graph runs.
 
     Args:
-        function: A function, a module, or any other object that can be called.
-        examples: One for each argument: a number, or a tensor of floats. Of a tensor its type and
-            shape matter, of a number nothing. The first size of a tensor with two dimensions or
-            more is the batch, and may differ from call to call.
+        function: A function, a module, or any other callable.
+        examples: One for each argument: a number, or a tensor of floats. For a tensor, only its
+            type and shape matter; the value of a number doesn't. The first size of a tensor with
+            two dimensions or more is the batch, and may differ from call to call.
 
     Raises:
         RecordingError: The function asks a symbol for something that only a value has (such as `if

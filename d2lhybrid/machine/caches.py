@@ -32,9 +32,9 @@ QUIET = dict(stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
 
 
 def cache_sizes() -> dict[str, int]:
-    """Return what Linux reports of the caches for data: a level, such as "L1", -> bytes.
+    """Return the sizes of the data caches as Linux reports them: a level, such as "L1" -> bytes.
 
-    Elsewhere it is empty.
+    On other systems the dict is empty.
     """
     found = {}
     for folder in sorted(CACHES.glob("index*")):
@@ -169,10 +169,10 @@ NOT_NOW = (OSError, RuntimeError, SubprocessError, Empty)
 
 
 def measured_latencies(report: Callable[[str], object] = print) -> dict[str, float | None]:
-    """How long things take on this machine: name -> seconds. The names are the same everywhere.
+    """Return how long common operations take on this machine: name -> seconds.
 
-    It takes a few seconds. What can't be measured at this moment is None, and `report` is called
-    with a line that says why.
+    The names are the same on every machine. This takes a few seconds. The value of an operation
+    that can't be measured at the moment is None, and `report` gets a line that says why.
     """
     found = {}
     for name, measured in LATENCIES.items():

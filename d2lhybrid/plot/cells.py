@@ -12,8 +12,9 @@ WIDTH, ROW, HIGH = 640, 32, 24  # pixels: of a row with its title, from row to r
 def plot_cells(rows: dict[str, Sequence[str]]) -> Drawing:
     """Draw rows of cells that share a width of 640 pixels; `rows` maps a title to labels.
 
-    Cells whose labels begin with the same letter have one color. A label is written where it has
-    room; where neighbors of one color have none, they are drawn as one, and so is their letter.
+    Cells whose labels begin with the same letter have the same color. A label is written if it has
+    room; if neighboring cells of one color have no room for theirs, they are drawn as one, with
+    their letter as the label.
     """
     letters = {label[0]: None for cells in rows.values() for label in cells}
     colors = colors_of(letters, (BLUE, ORANGE, PURPLE, SKY, GRAY))

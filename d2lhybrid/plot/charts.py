@@ -49,8 +49,8 @@ def _two_digits(number):
 def plot_ratios(ratios: dict[str, Sequence[float]], title: str = "", clouds: bool = False) -> Axes:
     """Draw ratios, the second time divided by the first, as dots in a row for each label.
 
-    With `clouds`, ten or more are a cloud of small dots, without its farthest tenths, around a
-    black one, their median. Heights in a cloud mean nothing.
+    With `clouds`, ten or more ratios are drawn as a cloud of small dots, without the tenth at
+    either end, around a black dot, their median. Heights within a cloud have no meaning.
     """
     xlabel = "\u2190 second faster      second time / first time      second slower \u2192"
     ax = new_axes(8, 1.1 + 0.55 * len(ratios), xlabel=xlabel, title=title)
@@ -190,11 +190,11 @@ def _within(edges, numbers):
 
 
 def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]], xlabel: str) -> Axes:
-    """Draw the times of several ways to compute the same as dots, a row for each, in groups.
+    """Draw the times of several variants as dots, with a row for each variant, in groups.
 
-    `groups` maps the name of a group to a dict from ways to (seconds, verdict). The first way is
-    the eager one, with '': a hollow dot, and a dotted line through the rows of its group. Where all
-    verdicts of a group are '', nothing is compared, and the dots are black.
+    `groups` maps the name of a group to a dict from variants to (seconds, verdict). The first
+    variant is the eager one, with verdict '': a hollow dot, and a dotted line through the rows of
+    its group. If all verdicts of a group are '', nothing is compared, and the dots are black.
     """
     gap, height = 0.35, 0.27  # between two groups, in rows; of a row, in inches
     rows = sum(map(len, groups.values())) + gap * (len(groups) - 1)
@@ -233,10 +233,10 @@ def plot_grouped_times(groups: dict[str, dict[str, tuple[float, str]]], xlabel: 
 def plot_stacked_bars(
     shares: Numbers, limit: float | None = None, limit_label: str = "limit", xlabel: str = ""
 ) -> Axes:
-    """Draw what each time is made of as a bar in pieces, and a line at the `limit` of all.
+    """Draw what each time consists of as a bar in pieces, and a line at the `limit` of all.
 
-    `shares` maps a label to a dict from parts to seconds; all have the same parts, in one order.
-    With `xlabel`, such as 'MiB a device', they are no times.
+    `shares` maps a label to a dict from parts to seconds; all have the same parts, in the same
+    order. With an `xlabel` such as 'MiB per device', the numbers are not times.
     """
     whole = max(sum(parts.values()) for parts in shares.values())
     unit, factor = ("", 1) if xlabel else unit_for(whole)
@@ -258,7 +258,7 @@ def plot_stacked_bars(
 def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -> Axes:
     """Draw the time of each block of calls over the moment at which the block began.
 
-    `blocks` maps a label to (moments, times), both in seconds and in the order of measuring.
+    `blocks` maps a label to (moments, times), both in seconds and in the order of measurement.
     """
     start = min(moments[0] for moments, _ in blocks.values())
     unit, factor = unit_for(median(time for _, times in blocks.values() for time in times))
@@ -276,7 +276,7 @@ def plot_over_time(blocks: dict[str, tuple[Sequence[float], Sequence[float]]]) -
 def plot_distribution(times: Sequence[float]) -> Axes:
     """Draw how often each time, in seconds, was measured, with the median and the mean.
 
-    The longest five per cent are left out of the picture, but not of the mean.
+    The longest 5% of the times are left out of the picture, but not of the mean.
     """
     unit, factor = unit_for(median(times))
     ax = new_axes(8, 3, xlabel=f"{unit} per call", ylabel="blocks")
@@ -294,8 +294,8 @@ def plot_distribution(times: Sequence[float]) -> Axes:
 def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
     """Draw the total time over the number of calls.
 
-    `costs` maps a label to (build cost, time per call), in seconds. The first is the one that the
-    others must overtake; its build cost is 0. The picture reaches to twice the last crossing.
+    `costs` maps a label to (build cost, time per call), in seconds. The first label is the one that
+    the others must overtake; its build cost is 0. The picture extends to twice the last crossing.
     """
     first, *others = costs
     base = costs[first][1]
@@ -316,11 +316,11 @@ def plot_break_even(costs: dict[str, tuple[float, float]]) -> Axes:
 
 
 def plot_latencies(times: Mapping[str, Mapping[str, float]], rows: Sequence[str]) -> Axes:
-    """Draw how long things take, by powers of ten: a row for each thing, a mark for each source.
+    """Draw how long operations take, by powers of ten: a row for each, with a mark for each source.
 
-    `times` maps a source, such as 'measured here', to a dict from things to seconds. `rows` are the
-    things to show, from the top; not every source must have each. Only the marks of the first
-    source are filled.
+    `times` maps a source, such as 'measured here', to a dict from operations to seconds. `rows` are
+    the operations to show, from the top; a source need not have all of them. Only the marks of the
+    first source are filled.
     """
     ax = new_axes(9, 0.9 + 0.28 * len(rows))
     for number, (source, look) in enumerate(styles(times, (BLUE, ORANGE, RED)).items()):
@@ -376,8 +376,8 @@ def plot_curves(
     """Draw curves over a size in bytes; both axes are logarithmic.
 
     `curves` maps a label to points (bytes, value), numbers above 0, the smallest size first.
-    `marks` maps texts to sizes: a dotted line at each that lies on the picture. The alternative
-    text doesn't name them: another machine may have other ones, or none.
+    `marks` maps texts to sizes: each that lies within the picture gets a dotted line. The
+    alternative text doesn't name them, because another machine may have different ones, or none.
     """
     ax = new_axes(8, 4, xlabel=xlabel, ylabel=ylabel)
     for label, look in styles(curves).items():
@@ -396,9 +396,9 @@ def plot_curves(
 
 
 def plot_steps(lines: dict[str, Sequence[float]], ylabel: str) -> Axes:
-    """Draw values over the steps of training, from step 0 on, a line for each label.
+    """Draw values over the steps of training, from step 0 on, as a line for each label.
 
-    What is not finite is left out: a curve ends where it diverges.
+    Values that are not finite are left out: a curve ends where it diverges.
     """
     ax = new_axes(8, 4, xlabel="step", ylabel=ylabel)
     every = ceil(max(map(len, lines.values())) / 30)  # marks on a line
@@ -415,16 +415,16 @@ def plot_steps(lines: dict[str, Sequence[float]], ylabel: str) -> Axes:
 def plot_roofline(
     peak: float, bandwidths: Mapping[str, float], points: Mapping[str, Mapping[object, tuple]]
 ) -> Axes:
-    """Draw programs as dots, and the roof that arithmetic and memory put over them.
+    """Draw programs as dots, below the roof that arithmetic and memory put over them.
 
-    A program that does x operations with each byte that it reads or writes can't do more than x
-    times the bandwidth operations a second, a slope of the roof, nor more than `peak`, its flat
-    part. `peak` is in GFLOP/s, `bandwidths` are in GB/s, by name.
+    A program that does x operations per byte that it reads or writes can't do more operations per
+    second than x times the bandwidth, a slope of the roof, nor more than `peak`, its flat part.
+    `peak` is in GFLOP/s, `bandwidths` are in GB/s, by name.
 
-    `points` maps a label to a dict from a size, such as the rows of a batch, to (FLOP per byte,
-    GFLOP/s). A line joins them in their order; the size stands once, below the lowest of its dots.
+    `points` maps a label to a dict from a size, such as the batch size, to (FLOP per byte,
+    GFLOP/s). A line joins them in their order; each size is written once, below its lowest dot.
 
-    Explained in notebook 22. Williams, Waterman and Patterson, "Roofline: an insightful visual
+    Explained in notebooks 12, 22. Williams, Waterman and Patterson, "Roofline: an insightful visual
     performance model for multicore architectures", Communications of the ACM, 2009.
     """
     ax = new_axes(8, 5, xlabel="FLOP per byte", ylabel="GFLOP/s")
@@ -465,7 +465,7 @@ def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = 
     """Draw a table of outcomes as colored cells, with a gap above the row `gap_before`.
 
     `outcomes` maps the label of a row to a dict from columns to 'right', 'silently wrong' or
-    'error'; all rows have the same columns, in one order.
+    'error'; all rows have the same columns, in the same order.
     """
     columns = list(next(iter(outcomes.values())))
     gap = list(outcomes).index(gap_before) if gap_before else len(outcomes)
@@ -485,10 +485,10 @@ def plot_outcomes(outcomes: dict[str, dict[str, str]], gap_before: str | None = 
 
 
 def plot_chunk_ownership(states: Iterable[Sequence], complete: float) -> list[Axes]:
-    """Draw what the ranks have in their chunks, step by step: tables side by side.
+    """Draw what the ranks have in their chunks, step by step, as tables side by side.
 
-    Each state, the first of which is the start, is a table with a row for each rank and a column
-    for each chunk. A cell that has reached `complete` is dark, one above 1 is pale.
+    Each state, beginning with the start, is a table with a row for each rank and a column for each
+    chunk. A cell that has reached `complete` is dark, one above 1 is pale.
     """
     states = [[[round(value) for value in row] for row in state] for state in states]
     ranks, chunks = len(states[0]), len(states[0][0])
@@ -518,10 +518,10 @@ def plot_chunk_ownership(states: Iterable[Sequence], complete: float) -> list[Ax
 def plot_bar_panels(measures: Numbers, dots: Collection[str] = ()) -> list[Axes]:
     """Draw several measures of each label, such as size and speed, each on an axis of its own.
 
-    `measures` maps a label to a dict from the names of the measures to numbers above 0; all have
-    the same names, in one order, and a number that is not known is nan. Labels in `dots` are blue
-    dots, all others red squares. On all axes, which are logarithmic, the same distance is the same
-    factor.
+    `measures` maps a label to a dict from names of measures to numbers above 0; all dicts have the
+    same names, in the same order, and an unknown number is nan. Labels in `dots` are drawn as blue
+    dots, all others as red squares. On all axes, which are logarithmic, equal distances mean equal
+    factors.
     """
     names = list(next(iter(measures.values())))
     axes = new_panels(9.5, 0.9 + 0.4 * len(measures), len(names))

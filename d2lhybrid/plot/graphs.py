@@ -23,10 +23,10 @@ Drawable = str | Callable | networkx.DiGraph
 def plot_data_flow(programs: Drawable | dict[str, Drawable]) -> Drawing:
     """Draw which value is computed from which in a program, or in each of a dict from titles.
 
-    Time runs downwards. Where each program is a chain, as most networks are, it runs from left to
+    Time runs downwards. If each program is a chain, as most networks are, it runs from left to
     right instead, with a row for each layer. Inputs are round, operations square, each with the
-    name that the program gives to its value. A program is what `data_flow` reads or returns.
-    Several programs have one scale.
+    name that the program gives to its value. A program is anything that `data_flow` reads or
+    returns. Several programs are drawn to one scale.
     """
     programs = programs if isinstance(programs, dict) else {"": programs}
     flows = {
@@ -163,8 +163,8 @@ def _rows(flow):
 def plot_stages(stages: dict[str, str], *roads: dict[str, str]) -> Drawing:
     """Draw texts side by side, below their titles, with an arrow from each to the next.
 
-    `stages` maps titles to texts. Each of the `roads`, dicts like it, goes on from the last of
-    them, one below the other.
+    `stages` maps titles to texts. Each of the `roads`, dicts of the same form, continues from the
+    last stage, one road below the other.
     """
     picture = Drawing("Texts")
     end, left = _draw_row(picture, stages, 0, [], 0)
@@ -195,9 +195,9 @@ def _draw_row(picture, stages, y, way, left):
 
 
 def plot_pipeline(steps: dict[str, str], marked: Collection[str] = ()) -> Drawing:
-    """Draw boxes from left to right, each with a text under it, and an arrow to the next.
+    """Draw boxes from left to right, each with a text below it and an arrow to the next.
 
-    `steps` maps the titles in the boxes to the texts. Those that are `marked` are orange.
+    `steps` maps the titles in the boxes to the texts. Boxes that are `marked` are orange.
     """
     titles = [textwrap.wrap(title, 12, break_long_words=False) for title in steps]
     width = max(width_of(line, 12, **TITLE) for title in titles for line in title) + 36
@@ -218,9 +218,9 @@ def plot_pipeline(steps: dict[str, str], marked: Collection[str] = ()) -> Drawin
 
 
 def plot_tree(programs: str | dict[str, str], marked: Collection[str] = ()) -> Drawing:
-    """Draw the syntax tree of a program, a text, or of each program of a dict from titles.
+    """Draw the syntax tree of a program's source, or of each program in a dict from titles.
 
-    The parts whose texts are `marked`, such as 'add(1, 2)', are orange, with all below them.
+    The parts whose texts are `marked`, such as 'add(1, 2)', are orange, with everything below them.
     """
     programs = {"": programs} if isinstance(programs, str) else programs
     marked = {ast.unparse(_tree_of(text)) for text in marked}

@@ -32,12 +32,12 @@ class _Life(NamedTuple):
 
 
 def plot_lifetimes(programs: str | Callable | dict[str, str | Callable]) -> Drawing:
-    """Draw a program line by line, and a bar for each value, from its line to its last reader's.
+    """Draw a program line by line, with a bar for each value from its line to its last reader's.
 
     A program is a text or a function, as for `plot_data_flow`, or a `Graph`; several are a dict
-    from titles. Where nothing reads a value any more and it is kept all the same, as Python keeps
-    what a name stands for until `del` or the end, its bar goes on empty. Where the memory of a
-    graph is planned, the values of one slot share a column.
+    from titles. If a value is no longer read but still kept, as Python keeps the value of a name
+    until `del` or the end, its bar continues empty. If the memory of a graph is planned, the values
+    of one slot share a column.
     """
     programs = programs if isinstance(programs, dict) else {"": programs}
     read = {
@@ -117,7 +117,7 @@ def _of_graph(graph):
 def plot_traffic(graphs: dict[str, object]) -> Drawing:
     """Draw each `Graph` of a dict from titles as its kernels, below the memory that they use.
 
-    An arrow down is a value that a kernel fetches, an arrow up the one that it stores.
+    An arrow down is a value that a kernel fetches; an arrow up is the value that it stores.
     """
     picture, y, parts = Drawing("Memory traffic"), 0, []
     for title, graph in graphs.items():

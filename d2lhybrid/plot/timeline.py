@@ -25,12 +25,12 @@ def plot_times(times: dict[str, float]) -> Drawing:
 def plot_timeline(
     spans: Sequence | dict[str, Sequence], xlabel: str = "seconds", lanes: Sequence[str] = ()
 ) -> Drawing:
-    """Draw what took time as bars, a row for each lane, from the first start on.
+    """Draw what took time as bars, with a row for each lane, from the first start on.
 
-    `spans` are `Span`s, or a dict from titles to them, each with a start of its own, on one scale.
-    A label is written where it has room. A span that ends when it starts is an event, an upright
-    line with its label above. `xlabel` names the unit of the times. `lanes` names the rows from the
-    top, also those with nothing on them; or else a lane that starts earlier stands higher.
+    `spans` are `Span`s, or a dict from titles to them, each with its own start, on one scale. A
+    label is written if it has room. A span that ends when it starts is an event, drawn as an
+    upright line with its label above. `xlabel` names the unit of the times. `lanes` names the rows
+    from the top, including empty ones; without it, a lane that starts earlier is placed higher.
     """
     panels = spans if isinstance(spans, dict) else {"": spans}
     places, titles = _places(panels, lanes)

@@ -116,13 +116,13 @@ def limits(
     ceilings: dict[str, Any] | None = None,
     new_pages: float | None = None,
 ) -> Limits:
-    """Find out what limits `function(*args)`, a program of PyTorch on the CPU, as it is now.
+    """Find out what limits `function(*args)`, a PyTorch program on the CPU, as it is now.
 
         limits(net, x)
 
-    It is called eight times, three of them to count `new_pages`, the pages of memory that a call is
-    handed, unless they are known; and once to count its operations. `ceilings` may be those of
-    another machine; by default this machine's are measured, in a second, once in a process.
+    The function is called eight times, three of them to count `new_pages`, the pages of memory that
+    a call is given, unless they are known, and once to count its operations. `ceilings` may be
+    those of another machine; by default this machine's are measured, in a second, once per process.
 
     Raises:
         ValueError: If it runs no PyTorch operation, or one that `record` does not know.

@@ -1,1 +1,1 @@
-"""Programs as text: what rewrites them, and which value flows where. See notebooks 02 and 04."""
+"""Programs as text: rewriting them, and their data flow. See notebooks 02 and 04."""

@@ -56,7 +56,7 @@ def evoke_() -> str:
 
 
 def run_program(text: str) -> str:
-    """Compile a program's text, run it in a namespace of its own, return what it printed."""
+    """Compile a program's source, run it in its own namespace, and return what it printed."""
     output = io.StringIO()
     with redirect_stdout(output):
         exec(compile(text, "", "exec"), {})
@@ -69,7 +69,7 @@ def run_program(text: str) -> str:
 def straight_line(text: str) -> list[ast.stmt]:
     """Return the statements of a straight-line program, as `ast` nodes.
 
-    ValueError, with the line, for any other program; SyntaxError for what is no Python.
+    ValueError, with the line, for any other program; SyntaxError if it is not Python.
     """
     statements = ast.parse(text).body
     _check_statements(statements, {}, inside_function=False)
@@ -77,7 +77,7 @@ def straight_line(text: str) -> list[ast.stmt]:
 
 
 def as_text(statements: list[ast.stmt]) -> str:
-    """Return the text of a program. ValueError if the statements make no straight-line program."""
+    """Return a program as text. ValueError if the statements are not a straight-line program."""
     text = ast.unparse(ast.Module(statements, type_ignores=[]))
     straight_line(text)
     return text

@@ -36,13 +36,13 @@ import torch
 
 
 class Gate:
-    """Closed until `open` is called, and open for ever after."""
+    """A gate that is closed until `open` is called, and stays open from then on."""
 
     def __init__(self, name: str = "the gate"):
         self.name, self._opened = name, Event()
 
     def open(self) -> None:
-        """Let all pass: those who wait, and those who come later."""
+        """Let everyone pass: those who wait already, and those who come later."""
         self._opened.set()
 
     def wait(self, timeout: float = 10) -> None:
@@ -53,7 +53,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Span:
-    """Something that took time on a lane. `start` and `end` are seconds, or any other unit."""
+    """Something that took time on a lane. `start` and `end` are in seconds, or another unit."""
 
     lane: str
     label: str
@@ -62,24 +62,24 @@ class Span:
 
 
 class Log:
-    """Events in the order in which they were written down, by any thread.
+    """Events in the order in which any thread wrote them down.
 
-    `events` holds tuples (seconds since the log was made, lane, text), `spans` what took time, in
-    the order of their ends. `print(log)` shows the events without their times.
+    `events` holds tuples (seconds since the log was created, lane, text), `spans` holds everything
+    that took time, in the order of completion. `print(log)` shows the events without their times.
     """
 
     def __init__(self):
         self.events, self.spans, self._begin = [], [], perf_counter()
 
     def note(self, lane: str, text: str) -> float:
-        """Write an event down; returns its time, in seconds since the log was made."""
+        """Write down an event, and return its time in seconds since the log was created."""
         seconds = perf_counter() - self._begin
         self.events.append((seconds, lane, text))  # appending is safe, in any number of threads
         return seconds
 
     @contextmanager
     def span(self, lane: str, label: str) -> Iterator[None]:
-        """Write down when a block starts and ends, even if it fails."""
+        """Write down when a block of code starts and when it ends, even if it fails."""
         start = self.note(lane, f"starts {label}")
         try:
             yield
@@ -91,12 +91,12 @@ class Log:
 
 
 class Link:
-    """An emulated link: one thread sleeps for each message, and uses no core.
+    """An emulated link: a thread that sleeps for each message and uses no core.
 
-    Carries one message at a time, in the order of sending. A context manager.
+    It carries one message at a time, in the order of sending. A context manager.
 
-    A message of n bytes takes `alpha` seconds, and `beta` for each byte, or a little more. At the
-    end of the block the link delivers what was sent, and ends its thread.
+    A message of n bytes takes `alpha` seconds plus `beta` seconds per byte, or slightly longer. At
+    the end of the block, the link delivers all messages that were sent and ends its thread.
     """
 
     def __init__(self, alpha: float, beta: float, log: Log | None = None):
@@ -105,7 +105,7 @@ class Link:
         self._thread = ThreadPoolExecutor(1)
 
     def send(self, tensor: torch.Tensor, label: str = "message") -> Future:
-        """Put a tensor on the link, and return at once; the future's result is a copy of it."""
+        """Put a tensor on the link and return at once; the result of the future is a copy of it."""
         return self._thread.submit(self._carry, tensor.detach().clone(), label)
 
     def _carry(self, tensor, label):

@@ -45,11 +45,11 @@ def run_parallel(
 ) -> Any:
     """Run a graph, as `graph(*values)` does, on `workers` threads; returns what the graph returns.
 
-    `compute(node, *read)` computes a node from the values that it reads; put another in its place
-    to watch. ValueError for another number of values than the graph has inputs. An error of a node
-    is raised here, after all that had been started has ended. TimeoutError, with the names of those
-    that run, if no node ends for `timeout` seconds. Their threads end when they do: a thread can't
-    be stopped from outside.
+    `compute(node, *read)` computes a node from the values that it reads; pass another function to
+    observe the execution. ValueError if the number of values is not the number of inputs. The error
+    of a node is raised here, after every node that had started has ended. TimeoutError, with the
+    names of the nodes that are running, if no node ends for `timeout` seconds. Their threads end
+    when the nodes do, because a thread can't be stopped from outside.
     """
     value_of = dict(zip(graph.inputs, values, strict=True))
     value_of |= {node: node.value for node in graph.nodes if not node.is_operation}
@@ -89,10 +89,10 @@ def run_parallel(
 
 
 def list_schedule(tasks: Tasks, workers: int) -> list[Span]:
-    """Give each free worker the first task of the list that is ready; returns a Span for each task.
+    """Give each free worker the first task in the list that is ready; returns a Span for each task.
 
     `tasks` maps a name to its duration and to the names of the tasks whose results it needs. The
-    order of the dict is the order of the list. ValueError where tasks wait for each other.
+    order of the dict is the order of the list. ValueError if tasks wait for each other in a cycle.
     """
     waiting, free, ends = dict(tasks), list(range(1, workers + 1)), {}
     running, spans, now = [], [], 0
@@ -118,10 +118,10 @@ def makespan(spans: Sequence[Span]) -> float:
 
 
 def longest_path(tasks: Tasks) -> float:
-    """Return the length of the longest chain of tasks that wait for each other, in time.
+    """Return the length, in time, of the longest chain of tasks that wait for each other.
 
     No schedule is shorter, however many workers there are. `tasks` are those of `list_schedule`;
-    CycleError, a ValueError, where they wait for each other.
+    CycleError, a ValueError, if they wait for each other in a cycle.
     """
     waits, ends = {name: needed for name, (_, needed) in tasks.items()}, {}
     for name in TopologicalSorter(waits).static_order():

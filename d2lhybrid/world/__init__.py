@@ -1,4 +1,4 @@
-"""Devices made of processes: a world of several Pythons, which run functions of a notebook.
+"""Devices made of processes: a world of several Pythons that run functions of a notebook.
 
 Explained in notebooks 24 to 27. What one process has, others have only if it is sent.
 
@@ -6,10 +6,10 @@ Explained in notebooks 24 to 27. What one process has, others have only if it is
     world.run(function, *args)  # function(comm, *args) in each; a list of what they return
     world.close()
 
-World itself starts the processes, asks them, and ends them. The rest of the folder:
+World itself starts the processes, gives them work, and ends them. The rest of the folder:
 
 rank           the other side: what runs in a process
-comm           how a process speaks with the others: messages from rank to rank
+comm           how processes communicate: messages from rank to rank
 collectives    the sum over all ranks: a ring and its rivals
 serialization  values and functions as bytes
 """
@@ -41,8 +41,8 @@ LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # where gloo is to listen, and nowh
 class RankError(RuntimeError):
     """A function has failed in a process of a world.
 
-    The message has the error and the line of the function. The traceback, or what the process said
-    before it ended, is a note below.
+    The message contains the error and the line of the function. The traceback, or the last output
+    of the process before it ended, is added as a note.
     """
 
 
@@ -52,8 +52,8 @@ class World:
     Each has one thread unless `run` says otherwise, and loads torch: about 200 MB. After a run,
     `messages` lists what its `comm`s have sent, rank by rank. `has_gloo` says whether
     torch.distributed works between the processes. A world is a context manager, and ends with
-    Python at the latest. ValueError for less than one or more than 16 processes;
-    MemoryError where there is no memory for so many.
+    Python at the latest. ValueError for fewer than 1 or more than 16 processes; MemoryError if
+    there is not enough memory for them.
     """
 
     def __init__(self, size: int):
@@ -78,22 +78,22 @@ class World:
         """Call `function(comm, *args)` in each process; returns the results, by rank.
 
         The notebook's functions and classes that `function` uses are sent with it, and so are the
-        values of its defaults. Modules are imported there: what was set in
-        them here is not there. Data of the notebook must be passed, and so must environment
-        variables that were set after the start. Arguments and results are tensors, numbers,
-        strings, and lists, tuples and dicts of these.
+        values of its defaults. Modules are imported in the processes, without anything that was set
+        in them here. Data of the notebook must be passed, and so must environment variables that
+        were set after the start. Arguments and results are tensors, numbers, strings, and lists,
+        tuples and dicts of these.
 
-        There, the current folder and `sys.path` are those of here. torch.distributed is ready, and
-        torch's random number generator is seeded with the rank. What Python prints is shown at the
-        end. A module that has changed since a process has imported it needs a new world.
+        The processes have this process's current folder and `sys.path`. torch.distributed is ready,
+        and torch's random number generator is seeded with the rank. What Python prints is shown at
+        the end. If a module has changed since a process imported it, create a new world.
 
-        `ranks`: only the first so many take part. `threads`: for torch, in each process. `alpha`,
+        `ranks`: only this many ranks take part. `threads`: for torch, in each process. `alpha`,
         `beta`: what `comm` sends takes `alpha` + `beta` * bytes seconds to leave a process, and to
         enter one, as over a `Link`.
 
         RankError if the function fails in a process. TimeoutError, with the line where each is, if
-        not all have ended after `timeout` seconds. Processes that are stuck are killed then, and
-        all are replaced at the next run, as they are where one has ended since the last run; their
+        not all have ended after `timeout` seconds. Processes that are stuck are then killed, and
+        all are replaced at the next run, as they are if one has ended since the last run; their
         `comm.state` is lost.
         """
         ranks = self.size if ranks is None else ranks
@@ -109,7 +109,7 @@ class World:
         return [loads(result) for result, _ in replies]
 
     def close(self) -> None:
-        """End all processes; another run would start new ones."""
+        """End all processes; another run starts new ones."""
         close_all(self._workers)
         self._workers.clear()
 

@@ -71,8 +71,8 @@ def star(comm: Comm, x: torch.Tensor) -> torch.Tensor:
 def tree(comm: Comm, x: torch.Tensor) -> torch.Tensor:
     """Return the sum over all ranks, in pairs: up a binomial tree to rank 0, and down again.
 
-    For any number of ranks; R. Thakur, R. Rabenseifner and W. Gropp describe it and its rivals in
-    Optimization of collective communication operations in MPICH (2005).
+    Works for any number of ranks; R. Thakur, R. Rabenseifner and W. Gropp describe it and its
+    rivals in Optimization of collective communication operations in MPICH (2005).
     """
     total, distance = x.detach().flatten().clone(), 1
     while distance < comm.size and comm.rank % (2 * distance) == 0:
