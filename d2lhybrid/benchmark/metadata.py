@@ -103,7 +103,7 @@ def format_metadata(machine: dict[str, Any]) -> list[str]:
         if (count := machine[f"{thing}s"]) is not None:
             here += [f"{count} {thing}" + "s" * (count != 1)]
     here += [machine["device"], machine["date"][:10]]
-    here += ["by the processor's clock"] * machine.get("by_processor", False)
+    here += ["in CPU time"] * machine.get("by_processor", False)
     used = [f"{name} {version}" for name, version in machine["versions"].items()]
     if machine["gradients"] is not None:
         unused = machine["gradients"] and machine.get("gradients_needed") is False

@@ -256,15 +256,15 @@ CASES = {
     "a counter": counts,
     "an if on the data": branches_on_data,
     "an if on a shape": branches_on_shape,
-    "a number from outside": reads_global,
+    "a global": reads_global,
     "Python's random number": uses_python_rng,
     "the framework's random number": uses_rng,
     "x += 1": adds_in_place,
-    "a number taken out": reads_item,
+    "a value read out": reads_item,
     "a while on the data": loops_on_data,
     "a for over the data": iterates,
-    "a variable of one branch": binds_in_branch,
-    "keeps its argument": leaks_argument,
+    "a name bound in one branch": binds_in_branch,
+    "a leaked argument": leaks_argument,
 }
 """The functions that are tried: what one does -> the function, of one argument."""
 # The example, other numbers, negative ones, another shape.

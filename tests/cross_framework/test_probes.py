@@ -24,13 +24,13 @@ RESULTS = {
     "a counter": lambda n, x: x * 2,
     "an if on the data": lambda n, x: x * 2 if x.sum() > 0 else -x,
     "an if on a shape": lambda n, x: x * 2 if len(x) == 4 else -x,
-    "a number from outside": lambda n, x: x * 10 * n,
+    "a global": lambda n, x: x * 10 * n,
     "x += 1": lambda n, x: (x + 1) * 2,
-    "a number taken out": lambda n, x: x * x.sum(),
+    "a value read out": lambda n, x: x * x.sum(),
     "a while on the data": lambda n, x: x + [40, 30, 40, 30][n - 1],
     "a for over the data": lambda n, x: (x**2).sum(),
-    "a variable of one branch": lambda n, x: None if n == 3 else x * 2,
-    "keeps its argument": lambda n, x: x * 2,
+    "a name bound in one branch": lambda n, x: None if n == 3 else x * 2,
+    "a leaked argument": lambda n, x: x * 2,
 }
 
 
@@ -44,11 +44,11 @@ def test_case_does_what_its_label_says(case):
             assert numpy.array_equal(call["result"], RESULTS[case](n, x)), n
         else:
             assert x[0] < call["result"][0] < x[0] + 1  # a random number was added
-        raises = case == "a variable of one branch" and n == 3
+        raises = case == "a name bound in one branch" and n == 3
         assert call["raised"] == ("UnboundLocalError" if raises else "")
         assert call["printed"] == ("here\n" if case == "a print" else "")
         assert call["counted"] == (case == "a counter")
-        assert len(call["kept"]) == (case == "keeps its argument")
+        assert len(call["kept"]) == (case == "a leaked argument")
         assert numpy.array_equal(call["argument"], x + (case == "x += 1"))
 
 
@@ -121,7 +121,7 @@ def draws_once(function):
     ("compiler", "case"),
     [
         (hides_the_argument, "x += 1"),
-        (keeps_a_symbol, "keeps its argument"),
+        (keeps_a_symbol, "a leaked argument"),
         (says_more, "a print"),
         (draws_once, "the framework's random number"),
     ],
