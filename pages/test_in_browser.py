@@ -100,7 +100,7 @@ def test_page_is_light_and_draws_its_icons(visit, base, name):
     files = {unquote(one.partition("?")[0].removeprefix("file://")) for one in page.asked}
     packed = [gzip.compress(Path(one).read_bytes()) for one in files if not one.startswith("data:")]
     assert 100_000 < sum(map(len, packed)) < 400_000
-    assert page.faults == []
+    assert page.said == []
     assert not [one for one in files if re.search("fontawesome.js|searchindex|fa-brands", one)]
     icon = "getComputedStyle(one, '::before').content !== 'none' && one.offsetWidth > 9"
     shown = f"all => all.filter(one => one.checkVisibility()).map(one => {icon})"
