@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Union
 
+import frame
 from docutils import nodes
 from docutils.utils.math import latex2mathml
 from pairs import Pairs
@@ -172,6 +173,10 @@ def on_page(app, page, template, context, doctree):
     }
     if not page.startswith("notebooks/"):
         context["theme_launch_buttons"] = {}
+    context["frame"] = frame.frame(page, here)
+    if doctree:  # pictures load when they come into view, and one of two viewports goes
+        context["body"] = context["body"].replace("<img ", '<img loading="lazy" ')
+        context["metatags"] = re.sub(r'<meta name="viewport"[^>]*>', "", context["metatags"])
     if site_run.runs(page) and (site.HTML / "run").is_dir():
         context["run"] = {"folder": f"{top}run/", "words": said["run"]}
 
@@ -181,7 +186,8 @@ def about(page, language):
     said = site.words()[language]
     told = {name: texts[1] for name, texts in {**said["before"], **said["after"]}.items()}
     told |= {f"notebooks/{one['name']}": one["about"][language] for one in manifest.entries()}
-    return told.get(page, said["about"]).replace("`", "")
+    text = told.get(page, said["about"]).replace("`", "")
+    return text[0].upper() + text[1:]
 
 
 def mathml(translator, node):
@@ -194,6 +200,7 @@ def setup(app):
     app.add_config_value("course_language", "en", "env")
     app.connect("source-read", prepare)
     app.connect("autodoc-process-docstring", document, priority=400)  # before napoleon
+    app.connect("doctree-read", frame.number, priority=400)  # before Sphinx collects titles
     app.connect("doctree-read", fold)
     app.connect("doctree-read", mark_english)
     app.add_search_language(Pairs)

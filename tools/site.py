@@ -6,6 +6,7 @@ notebook's page is made of the very file, which is also what a reader downloads;
 needs, pages/course_pages.py leaves out of the page.
 """
 
+import filecmp
 import functools
 import re
 import shutil
@@ -31,11 +32,28 @@ def site(check=False):
         out = HTML / home(language)
         if environment.run([python, "-m", "sphinx", *options, sources(language), out], cwd=ROOT):
             return 1
+        if language != "en":
+            share(out)
+    shutil.rmtree(HTML / "jupyter_execute", ignore_errors=True)  # MyST-NB's, for reading
     (HTML / ".nojekyll").write_text("")  # or GitHub would leave out folders such as _static
     shutil.copy(PAGES / "404.html", HTML)  # which GitHub shows where there is no page
     print("The first page is", (HTML / "index.html").as_uri())
     if check:
         return environment.run([python, "-m", "pytest", "-c", PAGES / "pytest.ini", PAGES])
+
+
+def share(folder):
+    """Let a language's pages load from the English ones' _static what is the same there."""
+    own, there = folder / "_static", HTML / "_static"
+    names = [path.relative_to(own).as_posix() for path in own.rglob("*") if path.is_file()]
+    same = set(filecmp.cmpfiles(own, there, names, shallow=False)[0])
+    for page in folder.rglob("*.html"):
+        parts = re.split(r'(?<==")((?:\.\./)*)_static/([^"?]+)', page.read_text("utf-8"))
+        for at in range(1, len(parts), 3):
+            parts[at] += "../_static/" if parts[at + 1] in same else "_static/"
+        page.write_text("".join(parts), "utf-8")
+    for name in same:
+        (own / name).unlink()
 
 
 @functools.cache

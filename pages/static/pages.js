@@ -11,6 +11,11 @@ addEventListener("DOMContentLoaded", () => {
   for (const link of document.querySelectorAll(".btn-download-source-button")) link.download = "";
 });
 
+// On a phone a drawer lies over the text: it closes when a link in it is followed to a place there.
+addEventListener("click", ({ target }) => {
+  if (target.closest?.("a[href*='#']")) target.closest("dialog[open]")?.close();
+});
+
 // A page that can run loads Python at a click, and only where it is served.
 addEventListener("DOMContentLoaded", () => {
   const start = document.querySelector(".run-start");
