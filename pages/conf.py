@@ -18,6 +18,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ex
 extensions += ["course_pages"]
 templates_path, html_static_path = ["templates"], ["static"]
 html_css_files, html_js_files, html_favicon = ["pages.css"], ["pages.js"], "static/mark.svg"
+html_css_files += ["chart.css"]
 html_show_copyright = html_show_sphinx = False
 html_use_index = html_domain_indices = False
 
