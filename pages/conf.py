@@ -20,6 +20,7 @@ extensions += ["sphinx_copybutton", "course_pages"]
 copybutton_selector = ".highlight:not(.cell_output *) pre"
 templates_path, html_static_path = ["templates"], ["static"]
 html_css_files, html_js_files, html_favicon = ["pages.css"], ["pages.js"], "static/mark.svg"
+html_css_files += ["chart.css"]
 html_show_copyright = html_show_sphinx = False
 html_use_index = html_domain_indices = False
 

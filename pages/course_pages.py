@@ -50,7 +50,8 @@ def with_links(text, page, app):
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
         path = path.replace(f".{app.config.course_language}.md", ".md")
         path = "index.md" if path == "README.md" else path
-        path = "results.md" if path.startswith("results/") else path
+        if re.fullmatch(r"results/\w+\.json", path):
+            return f"](#{Path(path).stem})"  # its own heading on the page of all results
         if (Path(app.srcdir) / path).is_file():
             return f"](/{path}{anchor})"
         if (site.ROOT / path).exists():

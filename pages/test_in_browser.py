@@ -16,7 +16,13 @@ from reader import PAGES, language_of
 from tools import site
 from tools.site import ROOT
 
-SOME = ["index.html", "404.html", "API.html", "notebooks/06_measuring_honestly.html"]
+SOME = [
+    "index.html",
+    "results.html",
+    "404.html",
+    "API.html",
+    "notebooks/06_measuring_honestly.html",
+]
 SOME += ["zh/index.html", "zh/GLOSSARY.html", "zh/notebooks/13_write_your_own_hybridizer.html"]
 HEAVY = ["API.html", "notebooks/18_side_by_side.html", "zh/notebooks/01_imperative_programs.html"]
 LOOKS = [(1300, "light"), (390, "dark"), (1300, "dark"), (390, "light")]
@@ -143,3 +149,32 @@ def test_download_button_saves_the_notebook(visit, base):
     notebook = ROOT / "notebooks" / "01_imperative_programs.ipynb"
     assert saved.value.suggested_filename == notebook.name
     assert saved.value.path().read_bytes() == notebook.read_bytes()
+
+
+def test_first_screen_asks_shows_and_runs(visit, base):
+    for width, height in ((390, 844), (1300, 900)):
+        page = visit(base["file"] + "index.html", width)
+        page.set_viewport_size({"width": width, "height": height})
+        for part in (".bd-article h1", "a.start", "table.chart tbody tr:nth-child(5)"):
+            box = page.locator(part).bounding_box()
+            assert box["y"] + box["height"] < height, part
+    page.click("a.start")
+    page.wait_for_selector("text=http.server")  # what running says on a page that is a file
+
+
+def test_results_can_be_chosen_and_are_not_cut_off(visit, base):
+    page = visit(base["file"] + "index.html")
+    page.click("text=of the Xeon")
+    page.wait_for_url("**/results.html#intel-amx-2-cores-frameworks")
+    cut = "[...document.querySelectorAll('table')].filter(one => one.offsetWidth > 710).length"
+    assert page.evaluate(cut) == 0
+    rows = page.locator("table.chart tbody tr:visible")
+    everything = rows.count()
+    page.select_option("[name=rows]", "1024")
+    page.select_option("[name=framework]", "JAX")
+    assert rows.all_text_contents() == [text for text in rows.all_text_contents() if "JAX" in text]
+    assert (everything > 150, rows.count()) == (True, 1)
+    assert page.locator("h2:visible").all_text_contents()[0].startswith("AMD EPYC (AVX-512)")
+    page.select_option("[name=rows]", "")
+    page.select_option("[name=framework]", "")
+    assert rows.count() == everything

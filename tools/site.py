@@ -14,6 +14,7 @@ import tomllib
 
 from . import authoring, environment, manifest, notebook, site_pages, site_run, translate
 from .files import ROOT
+from .site_landing import with_first_screen
 
 PAGES = ROOT / "pages"
 BUILD = ROOT / "build" / "site"
@@ -90,7 +91,7 @@ def stage(language):
             for one in part["notebooks"]
         }
     parts[said["last"]] = said["after"]
-    index = [opening(readme, said)]
+    index = [with_first_screen(opening(readme, said), said)]
     for caption, pages in parts.items():
         rows = "\n".join(f"{texts[0]} <{name}>" for name, texts in pages.items())
         index.append(f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{rows}\n```")

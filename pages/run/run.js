@@ -170,6 +170,6 @@ export async function begin() {
   });
   over.onclick = startOver;
   bar.classList.add("run-begun");
-  all.focus();
+  all.focus({ preventScroll: true });
   run(cells[0]);
 }

@@ -32,3 +32,10 @@ addEventListener("DOMContentLoaded", () => {
     }
   });
 });
+
+// The first page's button leads to a page that then runs, with its first cell in sight.
+addEventListener("load", () => {
+  if (!new URLSearchParams(location.search).has("run")) return;
+  document.querySelector(".run-start")?.click();
+  document.querySelector("div.cell")?.scrollIntoView({ block: "center" });
+});
