@@ -15,7 +15,7 @@ project = author = html_title = "d2lhybrid"
 language = site.words()[course_language]["sphinx"]
 html_baseurl = manifest.pages_address() + site.home(course_language)
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.linkcode"]
-extensions += ["course_pages"]
+extensions += ["course_pages", "reveal"]
 templates_path, html_static_path = ["templates"], ["static"]
 html_css_files, html_js_files, html_favicon = ["pages.css"], ["pages.js"], "static/mark.svg"
 html_show_copyright = html_show_sphinx = False

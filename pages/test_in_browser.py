@@ -16,6 +16,7 @@ from tools.site import ROOT
 
 SOME = ["index.html", "404.html", "API.html", "notebooks/06_measuring_honestly.html"]
 SOME += ["zh/index.html", "zh/GLOSSARY.html", "zh/notebooks/13_write_your_own_hybridizer.html"]
+SOME += ["guesses.html"]
 LOOKS = [(1300, "light"), (390, "dark"), (1300, "dark"), (390, "light")]
 ALL = os.environ.get("D2LHYBRID_ALL_PAGES")
 

@@ -106,6 +106,9 @@ def test_all_cells_run_without_another_server(open_page, shut_out, name):
     notes = tagged.locator(".run-note").all_text_contents()
     assert len(notes) == tagged.count()
     assert all(re.search("PyTorch|NumPy", note) for note in notes)
+    fold = reader.page.locator(".tag_result:has(.run-out)").first  # what has just run is shown
+    expect(fold.locator(".run-out")).to_be_visible()
+    assert reader.page.locator(".result[hidden]").count() > 3  # and what is stored still waits
     width = reader.page.viewport_size["width"]
     assert reader.page.evaluate("document.documentElement.scrollWidth") == width
     reader.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")

@@ -9,7 +9,7 @@ import json
 import re
 import runpy
 
-from . import glossary, manifest, notebook
+from . import glossary, manifest, notebook, site_guesses
 from .files import ROOT
 
 PACKAGE = ROOT / "d2lhybrid"
@@ -161,4 +161,4 @@ def pictures(folder):
 
 # The pages that are no file of the repository, or are chosen from one, by their names.
 MADE = {"answer": answer, "results": results, "GLOSSARY": glossary.page, "API": reference}
-MADE |= {"speak": speak}
+MADE |= {"speak": speak, "guesses": site_guesses.page}
