@@ -171,7 +171,7 @@ def test_runner_can_be_used_by_keyboard(open_page):
     first, second = (words["code"].format(i) for i in (1, 2))
     while page.evaluate(name) != first:
         keys.press("Tab")
-        place = f"{focused}.closest('.cm-editor, button, a')"
+        place = f"{focused}.closest('.cm-editor, button, input, a')"
         # An editor notices a moment later that it has the focus.
         page.wait_for_function(f"getComputedStyle({place}).outlineStyle != 'none'", timeout=5000)
     keys.press("Control+a")
