@@ -24,6 +24,7 @@ SOME = [
     "notebooks/06_measuring_honestly.html",
 ]
 SOME += ["zh/index.html", "zh/GLOSSARY.html", "zh/notebooks/13_write_your_own_hybridizer.html"]
+SOME += ["guesses.html"]
 HEAVY = ["API.html", "notebooks/18_side_by_side.html", "zh/notebooks/01_imperative_programs.html"]
 LOOKS = [(1300, "light"), (390, "dark"), (1300, "dark"), (390, "light")]
 ALL = os.environ.get("D2LHYBRID_ALL_PAGES")

@@ -106,6 +106,9 @@ def test_all_cells_run_without_another_server(open_page, shut_out, name):
     notes = tagged.locator(".run-note").all_text_contents()
     assert len(notes) == tagged.count()
     assert all(re.search("PyTorch|NumPy", note) for note in notes)
+    fold = reader.page.locator(".tag_result:has(.run-out)").first  # what has just run is shown
+    expect(fold.locator(".run-out")).to_be_visible()
+    assert reader.page.locator(".result[hidden]").count() > 3  # and what is stored still waits
     width = reader.page.viewport_size["width"]
     assert reader.page.evaluate("document.documentElement.scrollWidth") == width
     reader.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
@@ -168,7 +171,7 @@ def test_runner_can_be_used_by_keyboard(open_page):
     first, second = (words["code"].format(i) for i in (1, 2))
     while page.evaluate(name) != first:
         keys.press("Tab")
-        place = f"{focused}.closest('.cm-editor, button, a')"
+        place = f"{focused}.closest('.cm-editor, button, input, a')"
         # An editor notices a moment later that it has the focus.
         page.wait_for_function(f"getComputedStyle({place}).outlineStyle != 'none'", timeout=5000)
     keys.press("Control+a")

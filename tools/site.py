@@ -12,7 +12,16 @@ import re
 import shutil
 import tomllib
 
-from . import authoring, environment, manifest, notebook, site_pages, site_run, translate
+from . import (
+    authoring,
+    environment,
+    manifest,
+    notebook,
+    site_pages,
+    site_routes,
+    site_run,
+    translate,
+)
 from .files import ROOT
 from .site_landing import with_first_screen
 
@@ -102,10 +111,12 @@ def opening(readme, said):
     """The first page: README, with a link in place of the badge, and links from its routes."""
     readme = re.sub(r"\[!\[[^]]*\]\([^)]*\)\]", lambda _: f"[{said['colab']}]", readme)
     readme = readme.replace(f"({manifest.pages_address()})", "(index.md)")
-    files = {path.name[:2]: f"notebooks/{path.name}" for path in manifest.notebooks()}
+    names, number = site_routes.numbered()
+    starts = iter(site_routes.starts(said))
 
-    def lead(row):  # from the second column of a row of three
-        number = rf"(?<![\d.])({'|'.join(files)})(?!\d|\.\d|[^(]*\))"
-        return row[1] + re.sub(number, lambda n: f"[{n[1]}]({files[n[1]]})", row[2]) + row[3]
+    def lead(row):  # from the second column of a row of three, and from the last of a route's
+        read = number.sub(lambda n: f"[{n[1]}](notebooks/{names[n[1]]}.ipynb)", row[2])
+        last = f"{row[3][:-1]}{next(starts)} |" if site_routes.row_of(row[0]) else row[3]
+        return row[1] + read + last
 
-    return re.sub(r"(?m)^(\| [^|]+ \|)([^|]+)(\|[^|]+\|)$", lead, readme)
+    return site_routes.ROW.sub(lead, readme)

@@ -15,7 +15,16 @@ from checkout import load_course
 from notebook_rules import ROOT
 
 from d2lhybrid import get_net
-from tools import manifest, site, site_pages, site_results, site_run, translate
+from tools import (
+    manifest,
+    site,
+    site_guesses,
+    site_pages,
+    site_results,
+    site_routes,
+    site_run,
+    translate,
+)
 
 RESULTS = ROOT / "results"
 
@@ -61,6 +70,29 @@ def test_first_page_is_readme_with_links_from_its_routes_and_no_badge(staged):
     figures = re.findall(r"(?m)^\| .+\d to [\d.]+\) \|$", readme)
     assert len(figures) == sum(line in index for line in figures) == 7  # 12.9 is no notebook
     assert "](README" not in index  # the pages have a switch between languages
+
+
+def test_routes_are_those_of_readme_in_every_language():
+    english, chinese = (site_routes.routes(one, words) for one, words in site.words().items())
+    assert [route["name"] for route in english] == [
+        "An evening",
+        "A model and an hour",
+        "A weekend, to write a compiler",
+    ]
+    legs = [(leg["page"][10:12], leg["from"], leg["to"]) for leg in english[0]["legs"]]
+    assert legs == [
+        ("01", "", ""),
+        ("02", "", "Step-4:-drop-unused-code"),
+        ("05", "", ""),
+        ("06", "", "When-does-it-pay-off?-The-break-even-point"),
+        ("11", "", "The-price,-and-the-cache"),
+        ("11", "Summary", "Summary"),
+    ]
+    assert english[1]["legs"][0]["page"] == "COMPARE"
+    for ours, theirs in zip(english, chinese, strict=True):
+        pages = [[leg["page"] for leg in route["legs"]] for route in (ours, theirs)]
+        assert pages[0] == pages[1]
+    assert chinese[0]["legs"][-1]["to"] == "小结"
 
 
 def test_first_screen_has_readmes_figures_the_map_and_three_doors(staged):
@@ -190,3 +222,45 @@ def test_what_the_network_speaks_with_is_what_the_compiler_writes():
     source = runpy.run_path(str(ROOT / "pages" / "javascript.py"))["javascript_source"](net)
     stored = (ROOT / "pages" / "static" / "speak" / "network.js").read_text("utf-8")
     assert source == stored, "run pages/javascript.py"
+
+
+def cell(text, step="fragment", outputs=None):
+    kind = "markdown" if outputs is None else "code"
+    more = {} if outputs is None else {"outputs": outputs}
+    metadata = {"slideshow": {"slide_type": step}}
+    return {"id": text, "cell_type": kind, "source": text, "metadata": metadata, **more}
+
+
+ASK, TELL = cell("**Predict.** 1?"), cell("It is 1.")
+TRY, OUT = cell("a", "-", []), cell("b", "-", [{}])
+FOLDS = {
+    "output, and the text below": ([ASK, TRY, OUT, TELL, OUT], " rrR "),
+    "text that follows at once": ([ASK, TELL, OUT], " R "),
+    "text in the step of the question belongs to it": ([ASK, cell("Two?", "-"), OUT, TELL], "  rR"),
+    "text before any output belongs to the question": ([ASK, TRY, TELL, OUT, TELL], " r rR"),
+    "a heading ends it": ([ASK, OUT, cell("## Next"), TELL], " r  "),
+    "guesses in code give way to the field": (
+        [ASK, cell("guess = predict(...)", "skip", [{}]), OUT, cell("guess.was(1)", "skip", [])],
+        " grg",
+    ),
+    "unless a text tells how to use them": (
+        [ASK, cell("Use `predict`.", "-"), cell("predict(...)", "skip", [{}]), OUT],
+        "   r",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FOLDS)
+def test_result_of_a_question(case):
+    cells, wanted = FOLDS[case]
+    found = site_guesses.marked(cells)
+    signs = {"result": "r", "guess": "g"}
+    tags = ["".join(signs[one] for one in cell["metadata"].get("tags", [])) for cell in found]
+    texts = ["R" * ("{container} result" in cell["source"]) for cell in found]
+    assert "".join(tag + text or " " for tag, text in zip(tags, texts, strict=True)) == wanted
+
+
+def test_first_paragraph_answers_where_a_text_asks_the_next_question():
+    _, _, both = site_guesses.marked([ASK, OUT, cell("One.\n\nNow two.\n\n**Predict.** 2?")])
+    answer, mark = site_guesses.RESULT % "One.", '<div class="ask" id="predict-'
+    assert both["source"].startswith(f"{answer}\n\nNow two.\n\n{mark}")
