@@ -10,20 +10,3 @@ addEventListener("afterprint", () => (document.documentElement.dataset.theme = t
 addEventListener("DOMContentLoaded", () => {
   for (const link of document.querySelectorAll(".btn-download-source-button")) link.download = "";
 });
-
-// A page that can run loads Python at a click, and only where it is served.
-addEventListener("DOMContentLoaded", () => {
-  const start = document.querySelector(".run-start");
-  start?.addEventListener("click", async () => {
-    const { folder, words } = start.closest(".run-bar").dataset;
-    const tell = text => (document.querySelector(".run-bar output").textContent = text);
-    if (location.protocol === "file:") return tell(JSON.parse(words).file);
-    start.disabled = true;
-    try {
-      await (await import(new URL(`${folder}run.js`, location))).begin();
-    } catch (error) {
-      start.disabled = false;
-      tell(JSON.parse(words).failed.replace("{}", error.message));
-    }
-  });
-});
