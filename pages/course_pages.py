@@ -37,6 +37,9 @@ def prepare(app, page, content):
     for cell in cells:
         if cell["cell_type"] == "markdown":
             cell["source"] = with_links(notebook.source(cell), page, app)
+        elif site_run.runs(page):  # MyST-NB makes a class of a tag, and leaves out the id
+            tags = cell["metadata"].get("tags", [])
+            cell["metadata"]["tags"] = [*tags, f"id-{cell['id']}"]
         for output in cell.get("outputs", []):
             show(output, cell, app.config.course_language)
     content[0] = json.dumps({**read, "cells": cells})
@@ -178,8 +181,8 @@ def on_page(app, page, template, context, doctree):
     if doctree:  # pictures load when they come into view, and one of two viewports goes
         context["body"] = context["body"].replace("<img ", '<img loading="lazy" ')
         context["metatags"] = re.sub(r'<meta name="viewport"[^>]*>', "", context["metatags"])
-    if site_run.runs(page) and (site.HTML / "run").is_dir():
-        context["run"] = {"folder": f"{top}run/", "words": said["run"]}
+    if page.startswith("notebooks/"):
+        context["run"] = running(page, app, {"folder": f"{top}run/", "words": said["run"]})
 
 
 def about(page, language):
@@ -189,6 +192,21 @@ def about(page, language):
     told |= {f"notebooks/{one['name']}": one["about"][language] for one in manifest.entries()}
     text = told.get(page, said["about"]).replace("`", "")
     return text[0].upper() + text[1:]
+
+
+def running(page, app, found):
+    """What the bar of a notebook's page needs besides `found`; nothing where npm is missing."""
+    here, theme = app.config.course_language, app.config.html_theme_options
+    branch, docs = theme["repository_branch"], theme["path_to_docs"]
+    place = posixpath.join(manifest.repository(), "blob", branch, docs, f"{page}.ipynb")
+    found |= {"page": page, "colab": f"https://colab.research.google.com/github/{place}"}
+    if site_run.runs(page):
+        folder = site.HTML / "run"
+        return folder.is_dir() and found | {"bytes": site_run.size(folder)}
+    entry = next(one for one in manifest.entries() if page == f"notebooks/{one['name']}")
+    needs = [manifest.course()["needs"][one]["name"][here] for one in entry["needs"]]
+    said = found["words"]
+    return found | {"lacking": said["comma"].join([said["torch"], *needs])}
 
 
 def mathml(translator, node):

@@ -16,23 +16,6 @@ addEventListener("click", ({ target }) => {
   if (target.closest?.("a[href*='#']")) target.closest("dialog[open]")?.close();
 });
 
-// A page that can run loads Python at a click, and only where it is served.
-addEventListener("DOMContentLoaded", () => {
-  const start = document.querySelector(".run-start");
-  start?.addEventListener("click", async () => {
-    const { folder, words } = start.closest(".run-bar").dataset;
-    const tell = text => (document.querySelector(".run-bar output").textContent = text);
-    if (location.protocol === "file:") return tell(JSON.parse(words).file);
-    start.disabled = true;
-    try {
-      await (await import(new URL(`${folder}run.js`, location))).begin();
-    } catch (error) {
-      start.disabled = false;
-      tell(JSON.parse(words).failed.replace("{}", error.message));
-    }
-  });
-});
-
 // The first page's button leads to a page that then runs, with its first cell in sight.
 addEventListener("load", () => {
   if (!new URLSearchParams(location.search).has("run")) return;
