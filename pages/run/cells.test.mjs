@@ -50,6 +50,7 @@ for (const name of names) test(name, async () => {
     const ok = run([cell.source].flat().join(""), i + 1);
     const shown = ok ? masked(outputs.map(text).join("")) : outputs.at(-1).traceback.join("\n");
     const stored = masked(cell.outputs.map(text).join(""));
+    if (cell.metadata.tags?.includes("needs-machine")) continue;  // the masks leave nothing to compare
     if (tagged ? shown === stored : shown !== stored) faults.push([cell.id, shown, stored]);
   }
   assert.deepEqual(faults, []);  // [cell, what it put out, what is stored]
