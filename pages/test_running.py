@@ -233,11 +233,12 @@ def test_runner_can_be_used_by_keyboard(open_page):
     keys.press("Tab")  # who writes is indenting
     assert (page.evaluate(name), page.evaluate(text)) == (second, before + 4)
     keys.press("Escape")
-    keys.press("Tab")
-    assert page.evaluate(name) == words["cell"].format(3)
-    keys.press("Tab")
-    keys.press("Tab")  # who passes through is not
-    assert page.evaluate(name) == words["cell"].format(4)
+    for cell in (3, 4):  # who passes through is not
+        for _ in range(6):  # past the guesses and buttons that stand between
+            keys.press("Tab")
+            if page.evaluate(name) == words["cell"].format(cell):
+                break
+        assert page.evaluate(name) == words["cell"].format(cell)
 
 
 def test_page_opened_as_a_file_says_how_to_serve_it(visit, base):
