@@ -11,13 +11,16 @@ from tools import manifest, site
 
 course_language = next(one for one in site.words() if tags.has(one))  # noqa: F821, of sphinx -t
 
-project = author = html_title = "d2lhybrid"
+project = author = "d2lhybrid"
+html_title = site.words()[course_language]["question"]
 language = site.words()[course_language]["sphinx"]
 html_baseurl = manifest.pages_address() + site.home(course_language)
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.linkcode"]
-extensions += ["course_pages"]
+extensions += ["sphinx_copybutton", "course_pages", "reveal"]
+copybutton_selector = ".highlight:not(.cell_output *) pre"
 templates_path, html_static_path = ["templates"], ["static"]
 html_css_files, html_js_files, html_favicon = ["pages.css"], ["pages.js"], "static/mark.svg"
+html_css_files += ["chart.css"]
 html_show_copyright = html_show_sphinx = False
 html_use_index = html_domain_indices = False
 
@@ -52,5 +55,5 @@ html_theme_options = {
     "show_toc_level": 2,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
-    "footer_content_items": [],
+    "footer_content_items": ["footer-line.html"],
 }

@@ -33,12 +33,17 @@ def visit(browser):
     """A function that opens a page of given width and colors."""
     contexts = []
 
+    def heard(message):
+        if message.type == "error":
+            message.page.said.append(message.text)
+
     def visit(address, width=1300, colors="light"):
         size = {"width": width, "height": 900}
         contexts.append(browser.new_context(viewport=size, color_scheme=colors))
         page = contexts[-1].new_page()
-        page.asked, page.faults = [], []
+        page.asked, page.faults, page.said = [], [], []
         page.on("request", lambda request: page.asked.append(request.url))
+        page.on("console", heard)
         page.on("pageerror", lambda error: page.faults.append(error))
         page.goto(address)
         return page

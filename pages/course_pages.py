@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Union
 
+import frame
 from docutils import nodes
 from docutils.utils.math import latex2mathml
 from pairs import Pairs
@@ -36,6 +37,9 @@ def prepare(app, page, content):
     for cell in cells:
         if cell["cell_type"] == "markdown":
             cell["source"] = with_links(notebook.source(cell), page, app)
+        elif site_run.runs(page):  # MyST-NB makes a class of a tag, and leaves out the id
+            tags = cell["metadata"].get("tags", [])
+            cell["metadata"]["tags"] = [*tags, f"id-{cell['id']}"]
         for output in cell.get("outputs", []):
             show(output, cell, app.config.course_language)
     content[0] = json.dumps({**read, "cells": cells})
@@ -49,7 +53,8 @@ def with_links(text, page, app):
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
         path = path.replace(f".{app.config.course_language}.md", ".md")
         path = "index.md" if path == "README.md" else path
-        path = "results.md" if path.startswith("results/") else path
+        if re.fullmatch(r"results/\w+\.json", path):
+            return f"](#{Path(path).stem})"  # its own heading on the page of all results
         if (Path(app.srcdir) / path).is_file():
             return f"](/{path}{anchor})"
         if (site.ROOT / path).exists():
@@ -172,8 +177,12 @@ def on_page(app, page, template, context, doctree):
     }
     if not page.startswith("notebooks/"):
         context["theme_launch_buttons"] = {}
-    if site_run.runs(page) and (site.HTML / "run").is_dir():
-        context["run"] = {"folder": f"{top}run/", "words": said["run"]}
+    context["frame"] = frame.frame(page, here)
+    if doctree:  # pictures load when they come into view, and one of two viewports goes
+        context["body"] = context["body"].replace("<img ", '<img loading="lazy" ')
+        context["metatags"] = re.sub(r'<meta name="viewport"[^>]*>', "", context["metatags"])
+    if page.startswith("notebooks/"):
+        context["run"] = running(page, app, {"folder": f"{top}run/", "words": said["run"]})
 
 
 def about(page, language):
@@ -181,7 +190,23 @@ def about(page, language):
     said = site.words()[language]
     told = {name: texts[1] for name, texts in {**said["before"], **said["after"]}.items()}
     told |= {f"notebooks/{one['name']}": one["about"][language] for one in manifest.entries()}
-    return told.get(page, said["about"]).replace("`", "")
+    text = told.get(page, said["about"]).replace("`", "")
+    return text[0].upper() + text[1:]
+
+
+def running(page, app, found):
+    """What the bar of a notebook's page needs besides `found`; nothing where npm is missing."""
+    here, theme = app.config.course_language, app.config.html_theme_options
+    branch, docs = theme["repository_branch"], theme["path_to_docs"]
+    place = posixpath.join(manifest.repository(), "blob", branch, docs, f"{page}.ipynb")
+    found |= {"page": page, "colab": f"https://colab.research.google.com/github/{place}"}
+    if site_run.runs(page):
+        folder = site.HTML / "run"
+        return folder.is_dir() and found | {"bytes": site_run.size(folder)}
+    entry = next(one for one in manifest.entries() if page == f"notebooks/{one['name']}")
+    needs = [manifest.course()["needs"][one]["name"][here] for one in entry["needs"]]
+    said = found["words"]
+    return found | {"lacking": said["comma"].join([said["torch"], *needs])}
 
 
 def mathml(translator, node):
@@ -194,6 +219,7 @@ def setup(app):
     app.add_config_value("course_language", "en", "env")
     app.connect("source-read", prepare)
     app.connect("autodoc-process-docstring", document, priority=400)  # before napoleon
+    app.connect("doctree-read", frame.number, priority=400)  # before Sphinx collects titles
     app.connect("doctree-read", fold)
     app.connect("doctree-read", mark_english)
     app.add_search_language(Pairs)

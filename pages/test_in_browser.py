@@ -4,9 +4,11 @@ It needs a Chromium, such as Debian's. With D2LHYBRID_ALL_PAGES=1 it looks at ev
 keeps people out, which takes minutes, and not only at some.
 """
 
+import gzip
 import os
 import re
-from urllib.parse import quote
+from pathlib import Path
+from urllib.parse import quote, unquote
 
 import pytest
 from reader import PAGES, language_of
@@ -14,8 +16,16 @@ from reader import PAGES, language_of
 from tools import site
 from tools.site import ROOT
 
-SOME = ["index.html", "404.html", "API.html", "notebooks/06_measuring_honestly.html"]
+SOME = [
+    "index.html",
+    "results.html",
+    "404.html",
+    "API.html",
+    "notebooks/06_measuring_honestly.html",
+]
 SOME += ["zh/index.html", "zh/GLOSSARY.html", "zh/notebooks/13_write_your_own_hybridizer.html"]
+SOME += ["guesses.html"]
+HEAVY = ["API.html", "notebooks/18_side_by_side.html", "zh/notebooks/01_imperative_programs.html"]
 LOOKS = [(1300, "light"), (390, "dark"), (1300, "dark"), (390, "light")]
 ALL = os.environ.get("D2LHYBRID_ALL_PAGES")
 
@@ -59,6 +69,12 @@ def test_search_finds_the_page(visit, base, words):
     assert SEARCHES[words] in pages[:8]
 
 
+def test_hits_of_a_search_can_be_read_in_the_dark(visit, base, shut_out):
+    page = visit(base["file"] + "search.html?q=guard", colors="dark")
+    page.wait_for_selector("a .highlighted")
+    assert shut_out(page) == []
+
+
 def test_sidebar_field_searches(visit, base):
     page = visit(base["server"] + "index.html")
     page.click(".search-button-field")
@@ -84,6 +100,48 @@ def test_colors_follow_the_system_and_the_button(visit, base):
     assert (dark, page.evaluate(shade)) == ("rgb(18, 18, 18)", "rgb(255, 255, 255)")
 
 
+@pytest.mark.parametrize("name", ["index.html", "results.html", *HEAVY])
+def test_page_is_light_and_draws_its_icons(visit, base, name):
+    page = visit(base["file"] + name, width=390)
+    page.wait_for_load_state("networkidle")
+    files = {unquote(one.partition("?")[0].removeprefix("file://")) for one in page.asked}
+    packed = [gzip.compress(Path(one).read_bytes()) for one in files if not one.startswith("data:")]
+    assert 100_000 < sum(map(len, packed)) < 400_000
+    assert page.said == []
+    assert not [one for one in files if re.search("fontawesome.js|searchindex|fa-brands", one)]
+    icon = "getComputedStyle(one, '::before').content !== 'none' && one.offsetWidth > 9"
+    shown = f"all => all.filter(one => one.checkVisibility()).map(one => {icon})"
+    icons = page.eval_on_selector_all("i[class*='fa-']", shown)
+    assert len(icons) >= 4
+    assert all(icons)
+    assert page.evaluate("document.fonts.check('900 1em \"Font Awesome 7 Free\"')")
+
+
+def test_on_a_phone_a_place_in_contents_is_seen(visit, base):
+    page = visit(base["file"] + "notebooks/02_symbolic_programs.html", width=390)
+    page.click(".secondary-toggle")
+    page.click("dialog[open] a[href='#summary']")
+    assert page.locator("dialog[open]").count() == 0
+    assert page.evaluate("document.activeElement.closest('dialog')") is None
+    code = page.locator(".cell_input pre").first
+    assert 12 <= float(code.evaluate("one => getComputedStyle(one).fontSize")[:-2]) <= 13
+
+
+def test_code_is_copied_and_wraps_on_paper(visit, base):
+    page = visit(base["server"] + "notebooks/06_measuring_honestly.html")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    cell = page.locator(".cell_input").first
+    cell.hover()
+    cell.locator("button.copybtn").click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.strip() == cell.locator("pre").inner_text().strip()
+    assert page.locator(".cell_output button.copybtn").count() == 0
+    page.emulate_media(media="print")
+    assert page.evaluate(
+        "[...document.querySelectorAll('pre')].every(one => one.scrollWidth <= one.clientWidth)"
+    )
+
+
 def test_download_button_saves_the_notebook(visit, base):
     page = visit(base["server"] + "notebooks/01_imperative_programs.html")
     page.click(".dropdown-download-buttons button")
@@ -92,3 +150,32 @@ def test_download_button_saves_the_notebook(visit, base):
     notebook = ROOT / "notebooks" / "01_imperative_programs.ipynb"
     assert saved.value.suggested_filename == notebook.name
     assert saved.value.path().read_bytes() == notebook.read_bytes()
+
+
+def test_first_screen_asks_shows_and_runs(visit, base):
+    for width, height in ((390, 844), (1300, 900)):
+        page = visit(base["file"] + "index.html", width)
+        page.set_viewport_size({"width": width, "height": height})
+        for part in (".bd-article h1", "a.start", "table.chart tbody tr:nth-child(5)"):
+            box = page.locator(part).bounding_box()
+            assert box["y"] + box["height"] < height, part
+    page.click("a.start")
+    page.wait_for_selector("text=http.server")  # what running says on a page that is a file
+
+
+def test_results_can_be_chosen_and_are_not_cut_off(visit, base):
+    page = visit(base["file"] + "index.html")
+    page.click("text=of the Xeon")
+    page.wait_for_url("**/results.html#intel-amx-2-cores-frameworks")
+    cut = "[...document.querySelectorAll('table')].filter(one => one.offsetWidth > 710).length"
+    assert page.evaluate(cut) == 0
+    rows = page.locator("table.chart tbody tr:visible")
+    everything = rows.count()
+    page.select_option("[name=rows]", "1024")
+    page.select_option("[name=framework]", "JAX")
+    assert rows.all_text_contents() == [text for text in rows.all_text_contents() if "JAX" in text]
+    assert (everything > 150, rows.count()) == (True, 1)
+    assert page.locator("h2:visible").all_text_contents()[0].startswith("AMD EPYC (AVX-512)")
+    page.select_option("[name=rows]", "")
+    page.select_option("[name=framework]", "")
+    assert rows.count() == everything

@@ -30,7 +30,7 @@ def squeezed(text):
 def test_every_source_has_its_page():
     assert len(NOTEBOOKS) == 2 * 28
     others = ["index", "answer", "INSTALL", "COMPARE", "GLOSSARY", "results", "API"]
-    others += ["TEACHING", "speak"]
+    others += ["TEACHING", "speak", "guesses"]
     others = {f"{home}{name}.html" for name in [*others, "search"] for home in ("", "zh/")}
     assert {*PAGES} == {*NOTEBOOKS, *others, "404.html"}
 
@@ -132,6 +132,37 @@ def test_page_describes_itself_to_search_engines(name):
     metas = {m.get("name") or m.get("property"): m for t, m in page(name).tags if t == "meta"}
     assert len(metas["description"]["content"]) > 10
     assert metas["og:url"]["content"] == f"{manifest.pages_address()}{name}"
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_page_says_what_it_is_and_where_to_report_a_fault(name):
+    language, rest = language_of(name)
+    found, links = page(name), page(name).all("a", "href")
+    title = re.search("<title>(.*)</title>", found.source)[1]
+    number = re.match(r"notebooks/(\d\d)", rest)
+    assert title.startswith(number[1] if number else "")
+    assert site.words()[language]["question"] in title
+    assert found.source.count('name="viewport"') == 1
+    version = re.search("(?m)^version: (.*)$", (site.ROOT / "CITATION.cff").read_text("utf-8"))[1]
+    assert f"d2lhybrid {version}, 20" in found.text
+    assert f"{ADDRESS[:-10]}issues/new?template=text.yml&place={name}" in links
+    (edit,) = [link for link in links if "/edit/main/" in link]
+    assert (site.ROOT / edit.partition("/edit/main/")[2]).is_file()
+
+
+def test_notebooks_are_named_with_their_numbers_where_a_reader_looks_for_them():
+    there = page("notebooks/01_imperative_programs.html").text
+    assert there.count("02 Symbolic programs") == 2  # in the sidebar, and after Next
+    index = (site.HTML / "searchindex.js").read_text("utf-8")
+    assert '"02 Symbolic programs"' in index
+
+
+def test_what_no_page_needs_is_not_published():
+    assert not (site.HTML / "jupyter_execute").exists()
+    own = [path.name for path in (site.HTML / "zh" / "_static").rglob("*") if path.is_file()]
+    assert sorted(own) == ["documentation_options.js", "language_data.js", "translations.js"]
+    card = (site.HTML / "_static" / "card.png").read_bytes()
+    assert (card[16:24].hex(), card[:4]) == ("000004b000000276", b"\x89PNG")  # 1200 by 630
 
 
 def test_unknown_address_leads_to_the_first_pages():

@@ -16,6 +16,7 @@ from tools.site import HTML, ROOT
 
 RUNNING = [name for name in NOTEBOOKS if site_run.runs(language_of(name)[1].removesuffix(".html"))]
 STATES = "[...document.querySelectorAll('[data-state]')].map(one => one.dataset.state)"
+KEPT = "JSON.parse(localStorage['d2lhybrid-run/notebooks/01_imperative_programs'])"
 PATIENCE = 120_000  # milliseconds, on a busy machine
 FIRST = "notebooks/01_imperative_programs.html"
 LAST = "notebooks/04_programs_as_graphs.html"
@@ -41,7 +42,17 @@ def test_what_is_loaded_is_whole_and_light():
         assert name in licences
     with_bar = [name for name in NOTEBOOKS if 'class="run-start"' in stored(name).source]
     assert with_bar == RUNNING
-    assert len(RUNNING) == 4 * len(site.words())
+    assert len(RUNNING) == 5 * len(site.words())
+
+
+def test_page_that_cannot_run_says_what_it_lacks_and_where_it_runs():
+    for name in {*NOTEBOOKS} - {*RUNNING}:
+        page, bar = stored(name), stored(name).source.partition('class="run-bar"')[2][:1500]
+        assert "PyTorch" in bar, name
+        assert re.search(r'href="https://colab.research.google.com/.*/notebooks/\w+.ipynb"', bar)
+        saved = re.search(r'href="([^"]*)" download', bar)[1]
+        assert page.target(saved)[0].is_file()
+    assert "JAX" in stored("zh/notebooks/14_jax.html").source.partition('class="run-bar"')[2][:400]
 
 
 class Reader:
@@ -101,11 +112,16 @@ def test_all_cells_run_without_another_server(open_page, shut_out, name):
     reader.wait()
     assert any(one.endswith(".wasm") for one in reader.page.asked)
     assert reader.page.evaluate(STATES) == ["done"] * cells
+    assert reader.page.evaluate("document.querySelector('.run-load progress').value") == 1
+    assert reader.bar.bounding_box()["height"] < 90
     tagged = reader.page.locator("[class*=tag_needs-]")
     assert reader.live.count() == cells - tagged.count()
     notes = tagged.locator(".run-note").all_text_contents()
     assert len(notes) == tagged.count()
     assert all(re.search("PyTorch|NumPy", note) for note in notes)
+    fold = reader.page.locator(".tag_result:has(.run-out)").first  # what has just run is shown
+    expect(fold.locator(".run-out")).to_be_visible()
+    assert reader.page.locator(".result[hidden]").count() > 3  # and what is stored still waits
     width = reader.page.viewport_size["width"]
     assert reader.page.evaluate("document.documentElement.scrollWidth") == width
     reader.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
@@ -118,10 +134,19 @@ def test_exercise_error_endless_loop_and_reset(open_page):
     exercise, checked = reader.cell("times_add_is_called = ..."), reader.cell("check(times_add")
     checked.locator(".run-cell").click()
     reader.see(checked, "not yet")
+    counts = reader.page.locator("h2 .run-count, .page-toc .run-count")
+    nested = "def nested():\n    return fancy_func(fancy_func(1, 2, 3, 4), 2, 3, 4)\n\n"
     for answer, verdict in {"5": "not right: it gives 5", "6": "right"}.items():
-        reader.write(exercise, f"times_add_is_called = {answer}")
-        checked.locator(".run-cell").click()  # the changed cell runs first
-        reader.see(checked, re.compile(rf"^{verdict}\s*$"))
+        reader.write(exercise, f"{nested}times_add_is_called = {answer}")
+        reader.page.keyboard.press("Control+Enter")  # with the answer its check runs
+        reader.see(checked, re.compile(rf"^{verdict}\s"))
+        assert counts.all_text_contents() == 2 * [f" {int(verdict == 'right')} of 3"]
+        hints = {"5": ["Which calls does Python make?"], "6": []}[answer]
+        assert checked.locator(".run-note a").all_text_contents() == hints
+    tick = reader.page.locator("h3 .run-tick", has_text="right")
+    expect(tick).to_have_count(1)
+    reader.write(checked, "check(0, 0)")
+    assert checked.get_by_text(said["stale"]).is_visible()
     reader.write(exercise, "times_add_is_called = undefined")
     checked.locator(".run-cell").click()
     reader.see(exercise, "NameError")
@@ -149,10 +174,36 @@ def test_exercise_error_endless_loop_and_reset(open_page):
 
     output = reader.page.locator(".cell_output").first
     assert not output.is_visible()
+    assert reader.page.evaluate(KEPT)["01-37"]["text"] == "add(20, 22)"
+    reader.page.on("dialog", lambda dialog: dialog.accept())
     reader.over.click()
     assert output.is_visible()
+    assert (tick.count(), reader.page.evaluate(KEPT)) == (0, {})
     assert exercise.locator(".run-out").text_content() == ""
     assert "times_add_is_called = ..." in exercise.locator(".cm-content").text_content()
+
+
+def test_changes_and_ticks_come_back(open_page):
+    """Those of a cell that is a new one are shown once, and go."""
+    reader = open_page(FIRST)
+    text = "times_add_is_called = 6  # mine"
+    check = reader.page.locator(".tag_id-01-38 pre").first.text_content().rstrip()
+    base = reader.page.locator(".tag_id-01-37 pre").first.text_content().rstrip()
+    kept = {"01-37": {"base": base, "text": text}, "01-38": {"base": check, "right": True}}
+    kept |= {"01-40a": {"base": "another", "text": "seconds = 'lost'"}}
+    key = f"d2lhybrid-run/{FIRST.removesuffix('.html')}"
+    put = "([key, kept]) => localStorage.setItem(key, JSON.stringify(kept))"
+    reader.page.evaluate(put, [key, kept])
+    reader.page.reload()
+    assert "1 of 3" in reader.page.locator("h2 .run-count").text_content()
+    expect(reader.bar.locator("output")).to_have_text(site.words()["en"]["run"]["mine"])
+    reader.page.locator(".tag_id-01-05 .run-cell").click()  # which starts Python, too
+    reader.page.wait_for_selector(".tag_id-01-05[data-state=done]")
+    assert reader.page.locator(".tag_id-01-37 .cm-content").text_content() == text
+    assert "seconds = [" in reader.page.locator(".tag_id-01-40a .cm-content").text_content()
+    assert reader.page.get_by_text("seconds = 'lost'").is_visible()
+    kept.pop("01-40a")
+    assert reader.page.evaluate(KEPT) == kept
 
 
 def test_runner_can_be_used_by_keyboard(open_page):
@@ -168,7 +219,7 @@ def test_runner_can_be_used_by_keyboard(open_page):
     first, second = (words["code"].format(i) for i in (1, 2))
     while page.evaluate(name) != first:
         keys.press("Tab")
-        place = f"{focused}.closest('.cm-editor, button, a')"
+        place = f"{focused}.closest('.cm-editor, button, input, a')"
         # An editor notices a moment later that it has the focus.
         page.wait_for_function(f"getComputedStyle({place}).outlineStyle != 'none'", timeout=5000)
     keys.press("Control+a")
@@ -176,6 +227,18 @@ def test_runner_can_be_used_by_keyboard(open_page):
     keys.press("Shift+Enter")
     reader.see(reader.live.first, "42")
     assert page.evaluate(name) == second
+    text = f"{focused}.textContent.length"
+    before = page.evaluate(text)
+    keys.press("Control+End")
+    keys.press("Tab")  # who writes is indenting
+    assert (page.evaluate(name), page.evaluate(text)) == (second, before + 4)
+    keys.press("Escape")
+    for cell in (3, 4):  # who passes through is not
+        for _ in range(6):  # past the guesses and buttons that stand between
+            keys.press("Tab")
+            if page.evaluate(name) == words["cell"].format(cell):
+                break
+        assert page.evaluate(name) == words["cell"].format(cell)
 
 
 def test_page_opened_as_a_file_says_how_to_serve_it(visit, base):

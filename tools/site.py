@@ -6,13 +6,24 @@ notebook's page is made of the very file, which is also what a reader downloads;
 needs, pages/course_pages.py leaves out of the page.
 """
 
+import filecmp
 import functools
 import re
 import shutil
 import tomllib
 
-from . import authoring, environment, manifest, notebook, site_pages, site_run, translate
+from . import (
+    authoring,
+    environment,
+    manifest,
+    notebook,
+    site_pages,
+    site_routes,
+    site_run,
+    translate,
+)
 from .files import ROOT
+from .site_landing import with_first_screen
 
 PAGES = ROOT / "pages"
 BUILD = ROOT / "build" / "site"
@@ -31,11 +42,28 @@ def site(check=False):
         out = HTML / home(language)
         if environment.run([python, "-m", "sphinx", *options, sources(language), out], cwd=ROOT):
             return 1
+        if language != "en":
+            share(out)
+    shutil.rmtree(HTML / "jupyter_execute", ignore_errors=True)  # MyST-NB's, for reading
     (HTML / ".nojekyll").write_text("")  # or GitHub would leave out folders such as _static
     shutil.copy(PAGES / "404.html", HTML)  # which GitHub shows where there is no page
     print("The first page is", (HTML / "index.html").as_uri())
     if check:
         return environment.run([python, "-m", "pytest", "-c", PAGES / "pytest.ini", PAGES])
+
+
+def share(folder):
+    """Let a language's pages load from the English ones' _static what is the same there."""
+    own, there = folder / "_static", HTML / "_static"
+    names = [path.relative_to(own).as_posix() for path in own.rglob("*") if path.is_file()]
+    same = set(filecmp.cmpfiles(own, there, names, shallow=False)[0])
+    for page in folder.rglob("*.html"):
+        parts = re.split(r'(?<==")((?:\.\./)*)_static/([^"?]+)', page.read_text("utf-8"))
+        for at in range(1, len(parts), 3):
+            parts[at] += "../_static/" if parts[at + 1] in same else "_static/"
+        page.write_text("".join(parts), "utf-8")
+    for name in same:
+        (own / name).unlink()
 
 
 @functools.cache
@@ -72,7 +100,7 @@ def stage(language):
             for one in part["notebooks"]
         }
     parts[said["last"]] = said["after"]
-    index = [opening(readme, said)]
+    index = [with_first_screen(opening(readme, said), said)]
     for caption, pages in parts.items():
         rows = "\n".join(f"{texts[0]} <{name}>" for name, texts in pages.items())
         index.append(f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{rows}\n```")
@@ -83,10 +111,12 @@ def opening(readme, said):
     """The first page: README, with a link in place of the badge, and links from its routes."""
     readme = re.sub(r"\[!\[[^]]*\]\([^)]*\)\]", lambda _: f"[{said['colab']}]", readme)
     readme = readme.replace(f"({manifest.pages_address()})", "(index.md)")
-    files = {path.name[:2]: f"notebooks/{path.name}" for path in manifest.notebooks()}
+    names, number = site_routes.numbered()
+    starts = iter(site_routes.starts(said))
 
-    def lead(row):  # from the second column of a row of three
-        number = rf"(?<![\d.])({'|'.join(files)})(?!\d|\.\d|[^(]*\))"
-        return row[1] + re.sub(number, lambda n: f"[{n[1]}]({files[n[1]]})", row[2]) + row[3]
+    def lead(row):  # from the second column of a row of three, and from the last of a route's
+        read = number.sub(lambda n: f"[{n[1]}](notebooks/{names[n[1]]}.ipynb)", row[2])
+        last = f"{row[3][:-1]}{next(starts)} |" if site_routes.row_of(row[0]) else row[3]
+        return row[1] + read + last
 
-    return re.sub(r"(?m)^(\| [^|]+ \|)([^|]+)(\|[^|]+\|)$", lead, readme)
+    return site_routes.ROW.sub(lead, readme)

@@ -1,4 +1,4 @@
-"""The pages of the site that are made: the answer, the results, the glossary, the reference.
+"""The pages of the site that are made, those of tools/site_results.py and the glossary included.
 
 Each function is given the folder of a language's sources, the language, and its words.
 """
@@ -7,84 +7,11 @@ import ast
 import base64
 import json
 import re
-import runpy
 
-from . import glossary, manifest, notebook
+from . import glossary, manifest, notebook, site_guesses, site_results
 from .files import ROOT
 
 PACKAGE = ROOT / "d2lhybrid"
-
-
-def answer(folder, language, said):
-    """The section with which the main path ends, in its own words."""
-    name = "18_side_by_side"
-    cells = json.loads((folder / f"notebooks/{name}.ipynb").read_text("utf-8"))["cells"]
-    texts = {one["id"]: notebook.source(one) for one in cells if one["cell_type"] == "markdown"}
-    whole = "\n\n".join(texts.values())
-    title = whole.partition("\n")[0].removeprefix("# ")
-    text = whole[whole.index(texts["answer-01"]) :].partition("\n\n## ")[0]
-    heading = notebook.anchor(text.partition("\n")[0].removeprefix("## "))
-    text = re.sub(r"\]\((\w+\.ipynb)", r"](notebooks/\1", text)
-    link = f"[{title}](notebooks/{name}.ipynb#{heading})"
-    return f"{text[1:]}\n\n{said['ends'].format(link=link)}\n"
-
-
-def results(folder, language, said):
-    """What results/ holds, the newest run first."""
-    parts = [f"# {said['after']['results'][0]}", said["results"].strip()]
-    stored = {path: json.loads(path.read_text("utf-8")) for path in ROOT.glob("results/*.json")}
-    for path in sorted(stored, key=lambda path: stored[path]["machine"]["date"], reverse=True):
-        machine, sizes = stored[path]["machine"], stored[path]["sizes"]
-        name = path.stem.replace("_", " ")
-        parts.append(f"## {machine['processor']}, {machine['date'][:10]} ({name})")
-        versions = ", ".join(f"{name} {one}" for name, one in machine["versions"].items())
-        address = f"https://github.com/{manifest.repository()}/blob/main/results/{path.name}"
-        about = said["machine"].format(**{**machine, "versions": versions})
-        parts.append(f"{about} [{path.name}]({address})")
-        for size in [size for size in sizes if size in ("1", "64")]:
-            parts.append(f"### {said['rows'].format(size)}")
-            rows = [said["columns"], *(row(said, *one) for one in sizes[size].items())]
-            if len({one["over"] for one in sizes[size].values()}) == 1:  # it need not be named
-                rows = [cells[:-1] for cells in rows]
-            parts.append(table(*rows))
-        if len(sizes) > 1:
-            ways = dict.fromkeys(way for one in sizes.values() for way in one)
-            rows = [[way, *(figure(sizes[size].get(way)) for size in sizes)] for way in ways]
-            parts += [f"### {said['every']}", table([said["columns"][0], *sizes], *rows)]
-    return "\n\n".join([*parts, ""])
-
-
-def row(said, way, one):
-    """A row of a table of results: a way to run the network, and how it did."""
-    if one["over"] == way:
-        return [way, seconds(one["median"]), "", "", said["baseline"], "", "", ""]
-    interval = said["interval"].format(digits(one["low"]), digits(one["high"]))
-    pays = said["calls"].format(round(one["break_even"])) if one["break_even"] else ""
-    cost = seconds(one["build_cost"], 3) if one["build_cost"] is not None else ""
-    verdict = said.get("verdicts", {}).get(one["verdict"], one["verdict"])
-    measured = [seconds(one["median"]), figure(one), interval, verdict]
-    return [way, *measured, cost, pays, one["over"]]
-
-
-def seconds(*arguments):
-    """A time as the package writes it."""
-    # By its path, because the package itself needs what is installed with it.
-    return runpy.run_path(str(PACKAGE / "tables.py"))["seconds"](*arguments)
-
-
-def figure(one):
-    return digits(one["speedup"]) if one else ""
-
-
-def digits(number):
-    """A ratio as README writes it: 12.9, 3.84 or 0.60."""
-    return f"{number:.{2 if number < 10 else 1}f}"
-
-
-def table(columns, *rows):
-    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
-    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f":::{{container}} figures\n{text}\n:::"
 
 
 def speak(folder, language, said):
@@ -160,5 +87,6 @@ def pictures(folder):
 
 
 # The pages that are no file of the repository, or are chosen from one, by their names.
-MADE = {"answer": answer, "results": results, "GLOSSARY": glossary.page, "API": reference}
-MADE |= {"speak": speak}
+MADE = {"answer": site_results.answer, "results": site_results.results}
+MADE |= {"GLOSSARY": glossary.page, "API": reference, "speak": speak}
+MADE |= {"guesses": site_guesses.page}

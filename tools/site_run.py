@@ -16,7 +16,7 @@ PAGES = ROOT / "pages"
 MODULES = PAGES / "node_modules"
 PYODIDE = ["pyodide.asm.wasm", "python_stdlib.zip"]
 LIBRARIES = ["networkx", "lazy_loader"]  # what the package imports there
-SCRIPTS = ["run/run.js", "run/worker.js"]
+LOADED = [*PYODIDE, "packages.zip", "worker.js"]  # by run.js, before Python starts
 
 
 def runs(page):
@@ -33,14 +33,21 @@ def make(folder, python):
     folder.mkdir(parents=True)
     for path in [*(MODULES / "pyodide" / name for name in PYODIDE), PAGES / "run" / "run.css"]:
         shutil.copy(path, folder)
-    bundle = ["--bundle", "--minify", "--format=esm", "--log-level=warning"]
+    bundle = ["--bundle", "--minify", "--log-level=warning", f"--outdir={folder}"]
     bundle += ["--external:node:*", "--external:ws"]  # Pyodide imports these in Node.js alone
-    command = ["node", MODULES / "esbuild" / "bin" / "esbuild", *SCRIPTS, *bundle]
-    subprocess.run([*command, f"--outdir={folder}"], cwd=PAGES, check=True)
+    command = ["node", MODULES / "esbuild" / "bin" / "esbuild", *bundle]
+    for form, names in {"esm": ["run", "worker"], "iife": ["start"]}.items():
+        scripts = [f"run/{name}.js" for name in names]
+        subprocess.run([*command, f"--format={form}", *scripts], cwd=PAGES, check=True)
     ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
     installed = Path(subprocess.check_output([python, "-c", ask], text=True).strip())
     pack(folder / "packages.zip", installed)
     (folder / "LICENSES.txt").write_text(licenses(installed), "utf-8")
+
+
+def size(folder):
+    """How many bytes a page loads before Python starts."""
+    return sum((folder / name).stat().st_size for name in LOADED)
 
 
 def install():
@@ -63,7 +70,7 @@ def pack(path, installed):
     """
     folders = [(ROOT, ROOT / "d2lhybrid")]
     folders += [(installed, one) for name in LIBRARIES for one in installed.glob(f"{name}*")]
-    files = {"executor.py": PAGES / "run" / "executor.py"}
+    files = {"executor.py": PAGES / "run" / "executor.py", "course.toml": ROOT / "course.toml"}
     for base, folder in folders:
         for file in folder.rglob("*"):
             if file.is_file() and not {"tests", "__pycache__"} & {*file.parts}:

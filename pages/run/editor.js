@@ -1,5 +1,6 @@
-// CodeMirror with as little as is needed. Tab leaves an editor, so that the keyboard gets out.
-import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+// CodeMirror with as little as is needed. Tab indents, but only while somebody writes: after a click or
+// another key, until Escape or a run. Who comes with Tab leaves with Tab.
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
@@ -15,26 +16,33 @@ const colors = HighlightStyle.define([
 ]);
 
 // The cursor is kept below what stands at the top of the page: `bar`.
-export function editor(parent, text, label, bar, { run, runAndGoOn, changed }) {
+export function editor(parent, { base, text, label }, bar, { run, runAndGoOn, changed }) {
+  const leaves = yes => view.setTabFocusMode(yes);
   const keys = [
-    { key: "Shift-Enter", run: () => (runAndGoOn(), true) },
-    { key: "Ctrl-Enter", run: () => (run(), true) },
+    { key: "Shift-Enter", run: () => (leaves(true), runAndGoOn(), true) },
+    { key: "Ctrl-Enter", run: () => (leaves(true), run(), true) },
+    indentWithTab,
   ];
   const extensions = [
     history(), bracketMatching(), indentUnit.of("    "), python(), syntaxHighlighting(colors),
     EditorView.scrollMargins.of(() => ({ top: bar.getBoundingClientRect().bottom })),
-    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
-    EditorView.domEventHandlers({  // elsewhere on a page of Sphinx this key goes to the search
-      keydown: event => event.key === "/" && event.stopPropagation(),
+    EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": "run-keys", tabindex: "0" }),
+    EditorView.domEventHandlers({
+      focus: () => leaves(true),
+      click: () => leaves(false),
+      keydown: event => {
+        if (!/^(Tab|Shift|Control|Alt|Meta)$/.test(event.key)) leaves(event.key === "Escape");
+        if (event.key === "/") event.stopPropagation();  // on a page of Sphinx it goes to the search
+      },
     }),
     EditorView.updateListener.of(update => update.docChanged && changed()),
     keymap.of([...keys, ...defaultKeymap, ...historyKeymap]),
   ];
-  const fresh = () => EditorState.create({ doc: text, extensions });
-  const view = new EditorView({ parent, state: fresh() });
+  const state = doc => EditorState.create({ doc, extensions });
+  const view = new EditorView({ parent, state: state(text) });
   return {
     text: () => view.state.doc.toString(),
-    reset: () => view.setState(fresh()),
+    reset: () => view.setState(state(base)),
     focus: () => view.focus(),
     isVisible: () => parent.offsetParent !== null,  // not in a solution that is folded
   };

@@ -11,19 +11,14 @@ addEventListener("DOMContentLoaded", () => {
   for (const link of document.querySelectorAll(".btn-download-source-button")) link.download = "";
 });
 
-// A page that can run loads Python at a click, and only where it is served.
-addEventListener("DOMContentLoaded", () => {
-  const start = document.querySelector(".run-start");
-  start?.addEventListener("click", async () => {
-    const { folder, words } = start.closest(".run-bar").dataset;
-    const tell = text => (document.querySelector(".run-bar output").textContent = text);
-    if (location.protocol === "file:") return tell(JSON.parse(words).file);
-    start.disabled = true;
-    try {
-      await (await import(new URL(`${folder}run.js`, location))).begin();
-    } catch (error) {
-      start.disabled = false;
-      tell(JSON.parse(words).failed.replace("{}", error.message));
-    }
-  });
+// On a phone a drawer lies over the text: it closes when a link in it is followed to a place there.
+addEventListener("click", ({ target }) => {
+  if (target.closest?.("a[href*='#']")) target.closest("dialog[open]")?.close();
+});
+
+// The first page's button leads to a page that then runs, with its first cell in sight.
+addEventListener("load", () => {
+  if (!new URLSearchParams(location.search).has("run")) return;
+  document.querySelector(".run-start")?.click();
+  document.querySelector("div.cell")?.scrollIntoView({ block: "center" });
 });

@@ -15,7 +15,16 @@ from checkout import load_course
 from notebook_rules import ROOT
 
 from d2lhybrid import get_net
-from tools import manifest, site, site_pages, site_run, translate
+from tools import (
+    manifest,
+    site,
+    site_guesses,
+    site_pages,
+    site_results,
+    site_routes,
+    site_run,
+    translate,
+)
 
 RESULTS = ROOT / "results"
 
@@ -63,26 +72,88 @@ def test_first_page_is_readme_with_links_from_its_routes_and_no_badge(staged):
     assert "](README" not in index  # the pages have a switch between languages
 
 
-def test_answer_is_the_notebooks_own(staged):
-    cells = json.loads((ROOT / "notebooks/18_side_by_side.ipynb").read_text("utf-8"))["cells"]
-    words = next("".join(cell["source"]) for cell in cells if cell["id"] == "answer-01")
+def test_routes_are_those_of_readme_in_every_language():
+    english, chinese = (site_routes.routes(one, words) for one, words in site.words().items())
+    assert [route["name"] for route in english] == [
+        "An evening",
+        "A model and an hour",
+        "A weekend, to write a compiler",
+    ]
+    legs = [(leg["page"][10:12], leg["from"], leg["to"]) for leg in english[0]["legs"]]
+    assert legs == [
+        ("01", "", ""),
+        ("02", "", "Step-4:-drop-unused-code"),
+        ("05", "", ""),
+        ("06", "", "When-does-it-pay-off?-The-break-even-point"),
+        ("11", "", "The-price,-and-the-cache"),
+        ("11", "Summary", "Summary"),
+    ]
+    assert english[1]["legs"][0]["page"] == "COMPARE"
+    for ours, theirs in zip(english, chinese, strict=True):
+        pages = [[leg["page"] for leg in route["legs"]] for route in (ours, theirs)]
+        assert pages[0] == pages[1]
+    assert chinese[0]["legs"][-1]["to"] == "小结"
+
+
+def test_first_screen_has_readmes_figures_the_map_and_three_doors(staged):
+    index, readme = text_of(staged, "index"), (ROOT / "README.md").read_text("utf-8")
+    chart = index[index.index("<tbody>") : index.index("</tbody>")]
+    shown = [times for line in chart.splitlines() if (times := re.findall(r"[\d.]+(?= µs)", line))]
+    table = [line for line in readme.splitlines() if line.startswith("|") and " µs" in line]
+    table = [re.findall(r"[\d.]+(?= µs)", line.replace("**6.8 µs", "6.83 µs")) for line in table]
+    assert sorted(shown) == sorted(table)
+    assert [float(one[-1]) for one in shown] == sorted(float(one[-1]) for one in shown)
+    doors = "notebooks/01_imperative_programs.ipynb", "COMPARE.md", "TEACHING.md"
+    places = [index.index(f"**]({door})") for door in doors]
+    assert places == sorted(places)
+    assert "AMD EPYC (AVX-512), 4 cores, 23 November 2026" in index[: places[0]]
+    assert places[2] < index.index("course_map") < index.index("You call `net(x)`")
+    assert "pages](index.md)" not in index  # a link to itself
+
+
+def test_nothing_has_been_measured_on_a_gpu(staged):
+    assert not [*RESULTS.glob("gpu/*")], "say so on the pages: pages/words.toml says the opposite"
+    for page in ("index", "answer", "results"):
+        assert "Nothing has been measured on a GPU yet" in text_of(staged, page)[:5000]
+
+
+def test_answer_has_its_figures_from_results_and_leads_to_no_place_above(staged):
     answer = text_of(staged, "answer")
-    assert words.replace("](", "](notebooks/")[1:] in answer
-    assert "[Side by side](notebooks/18_side_by_side.ipynb#The-answer)" in answer
-    assert "(notebooks/18_side_by_side.ipynb#答案)" in text_of(staged.parent / "zh", "answer")
+    lines = (RESULTS / site_results.LIMITS).read_text("utf-8").splitlines()
+    for name in site.words()["en"]["answer"]["programs"]:
+        (line,) = [line for line in lines if line.startswith(f"{name}  ")]
+        time, unit = re.findall(r"([\d.]+) ([µm]s)", line)[1]
+        speed, low, high = re.findall(r"([\d.]+) \(([\d.]+) to ([\d.]+)\)", line)[0]
+        assert f"{time} {unit}</td>" in answer
+        assert re.search(rf"<td>{speed} . <small>{low} to {high}</small>", answer)
+    figures = re.findall(r"([\d.]+) ([µm]s) instead of ([\d.]+) ([µm]s)", answer)
+    scale = {"µs": 1, "ms": 1000}
+    ratios = [float(a) * scale[x] / float(b) / scale[y] for a, x, b, y in figures]
+    assert [ratio < 0.9 for ratio in ratios] == [True, False, True, False]
+    assert not re.search(r"\b(above|below)\b|is there[;.]", answer)
+    assert "答案" in text_of(staged.parent / "zh", "answer")
 
 
-def test_results_are_all_there_the_newest_first(staged):
+def test_results_are_all_there_the_newest_machine_first(staged):
     page = text_of(staged, "results")
-    stored = {path.name: json.loads(path.read_text("utf-8")) for path in RESULTS.glob("*.json")}
-    heads = re.findall("(?m)^## .*$", page)
-    dates = sorted((one["machine"]["date"][:10] for one in stored.values()), reverse=True)
-    assert all(date in head for date, head in zip(dates, heads, strict=True))
-    for name, one in stored.items():
-        assert f"/blob/main/results/{name})" in page
-        assert all(f"| {variant} | " in page for variant in one["sizes"]["1"])
-    assert re.search(r"\| JAX, jit \|.*\| 12.9 \| 12.2 to 13.8 \| faster \|", page)  # as in README
-    assert "| 更快 |" in text_of(staged.parent / "zh", "results")
+    stored = {path.stem: json.loads(path.read_text("utf-8")) for path in RESULTS.glob("*.json")}
+    heads = re.findall("(?m)^## (.*)$", page)
+    assert heads == [
+        "Intel Xeon (AMX), 2 cores, 25 November 2026",
+        "AMD EPYC (AVX2), 2 cores, 24 November 2026",
+        "AMD EPYC (AVX-512), 4 cores, 23 November 2026",
+    ]
+    for name in stored:
+        assert f"/blob/main/results/{name}.json)" in page
+        assert f"\n({name})=\n### " in page  # where README's links lead
+    assert page.count("<tr data-") == sum(
+        len(ways) for one in stored.values() for ways in one["sizes"].values()
+    )
+    jax = page[page.index("(epyc_avx512_4_cores_frameworks)=") :]
+    jax = next(line for line in jax.splitlines() if "JAX, jit" in line)  # as in README
+    for figure in ("25.6 µs", "323 µs: JAX, eager", "<td>12.9 ", "12.2 to 13.8, faster"):
+        assert figure in jax
+    assert "更快" in text_of(staged.parent / "zh", "results")
 
 
 def test_reference_lists_every_public_name_with_pictures_of_those_that_draw(staged):
@@ -130,7 +201,7 @@ def test_pages_run_the_package_and_its_libraries_without_their_tests(tmp_path):
 
 def test_tags_of_cells_that_a_browser_cannot_run_have_names_that_a_page_can_say():
     pages = [f"notebooks/{path.stem}" for path in manifest.notebooks()]
-    assert [page[10:12] for page in pages if site_run.runs(page)] == ["01", "02", "03", "04"]
+    assert [page[10:12] for page in pages if site_run.runs(page)] == ["00", "01", "02", "03", "04"]
     for path in manifest.notebooks():
         cells = json.loads(path.read_text("utf-8"))["cells"]
         tags = {tag for cell in cells for tag in cell["metadata"].get("tags", [])}
@@ -151,3 +222,45 @@ def test_what_the_network_speaks_with_is_what_the_compiler_writes():
     source = runpy.run_path(str(ROOT / "pages" / "javascript.py"))["javascript_source"](net)
     stored = (ROOT / "pages" / "static" / "speak" / "network.js").read_text("utf-8")
     assert source == stored, "run pages/javascript.py"
+
+
+def cell(text, step="fragment", outputs=None):
+    kind = "markdown" if outputs is None else "code"
+    more = {} if outputs is None else {"outputs": outputs}
+    metadata = {"slideshow": {"slide_type": step}}
+    return {"id": text, "cell_type": kind, "source": text, "metadata": metadata, **more}
+
+
+ASK, TELL = cell("**Predict.** 1?"), cell("It is 1.")
+TRY, OUT = cell("a", "-", []), cell("b", "-", [{}])
+FOLDS = {
+    "output, and the text below": ([ASK, TRY, OUT, TELL, OUT], " rrR "),
+    "text that follows at once": ([ASK, TELL, OUT], " R "),
+    "text in the step of the question belongs to it": ([ASK, cell("Two?", "-"), OUT, TELL], "  rR"),
+    "text before any output belongs to the question": ([ASK, TRY, TELL, OUT, TELL], " r rR"),
+    "a heading ends it": ([ASK, OUT, cell("## Next"), TELL], " r  "),
+    "guesses in code give way to the field": (
+        [ASK, cell("guess = predict(...)", "skip", [{}]), OUT, cell("guess.was(1)", "skip", [])],
+        " grg",
+    ),
+    "unless a text tells how to use them": (
+        [ASK, cell("Use `predict`.", "-"), cell("predict(...)", "skip", [{}]), OUT],
+        "   r",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FOLDS)
+def test_result_of_a_question(case):
+    cells, wanted = FOLDS[case]
+    found = site_guesses.marked(cells)
+    signs = {"result": "r", "guess": "g"}
+    tags = ["".join(signs[one] for one in cell["metadata"].get("tags", [])) for cell in found]
+    texts = ["R" * ("{container} result" in cell["source"]) for cell in found]
+    assert "".join(tag + text or " " for tag, text in zip(tags, texts, strict=True)) == wanted
+
+
+def test_first_paragraph_answers_where_a_text_asks_the_next_question():
+    _, _, both = site_guesses.marked([ASK, OUT, cell("One.\n\nNow two.\n\n**Predict.** 2?")])
+    answer, mark = site_guesses.RESULT % "One.", '<div class="ask" id="predict-'
+    assert both["source"].startswith(f"{answer}\n\nNow two.\n\n{mark}")
