@@ -85,7 +85,7 @@ def test_routes_are_those_of_readme_in_every_language():
         ("02", "", "Step-4:-drop-unused-code"),
         ("05", "", ""),
         ("06", "", "When-does-it-pay-off?-The-break-even-point"),
-        ("11", "", "The-price,-and-the-cache"),
+        ("11", "", "The-cost,-and-the-cache"),
         ("11", "Summary", "Summary"),
     ]
     assert english[1]["legs"][0]["page"] == "COMPARE"
