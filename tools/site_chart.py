@@ -3,6 +3,7 @@
 What it shows stands in its cells, so it needs no other text, and on a phone a row becomes a card.
 """
 
+import functools
 import runpy
 from html import escape
 from math import floor, log10
@@ -82,7 +83,12 @@ def unit(time):
     return f"{time * 1e6:g} µs" if time < 9e-4 else f"{time * 1e3:g} ms"
 
 
+@functools.cache
+def tables():
+    """The package's `tables`, by its path, because the package needs what is installed with it."""
+    return runpy.run_path(str(ROOT / "d2lhybrid" / "tables.py"))
+
+
 def seconds(time, digits=3):
     """A time as the package writes it."""
-    # By its path, because the package itself needs what is installed with it.
-    return runpy.run_path(str(ROOT / "d2lhybrid" / "tables.py"))["seconds"](time, digits)
+    return tables()["seconds"](time, digits)

@@ -23,15 +23,16 @@ def with_first_screen(readme, said):
     first = "notebooks/01_imperative_programs.html?run"
     start = f'<p><a class="start" href="{first}">{words["run"]}</a>'
     doors = [f"[**{name}**]({link}) {what}" for name, link, what in words["doors"]]
-    about = words["note"].format(on=on(stored()[CHART], CHART, said), file=f"results/{CHART}.json")
-    parts = [title, words["sentence"], f"{start} <small>{words['price']}</small></p>", times(said)]
-    parts += [about, "::::{container} doors", *doors, "::::", text]
+    found = stored()[CHART]
+    about = words["note"].format(on=on(found, CHART, said), file=f"results/{CHART}.json")
+    parts = [title, words["sentence"], f"{start} <small>{words['price']}</small></p>"]
+    parts += [times(found, said), about, "::::{container} doors", *doors, "::::", text]
     return "\n\n".join(parts)
 
 
-def times(said):
+def times(found, said):
     """The chart: each framework before and after its compiler, by the time after it."""
-    words, ways = said["landing"], stored()[CHART]["sizes"]["1"]
+    words, ways = said["landing"], found["sizes"]["1"]
     rows = []
     for way in WAYS:
         one, name = ways[way], words["names"].get(way, way)
