@@ -57,15 +57,16 @@ def check(answer: Any, truth: Any, by: Callable[[Any], Any] = lambda answer: ans
 
     Prints `not yet` if `answer` is or contains `...`, `right` if `by(answer)` is the same as
     `truth`, and otherwise what it is instead, or which error it raised. A tuple is the same as a
-    list, and a tensor or an array is the same as its numbers; capitals and repeated blanks in a
-    string make no difference, and neither does the last digit of a float.
+    list, and a list as a set where the truth is one; a tensor or an array is the same as its
+    numbers; capitals and repeated blanks in a string make no difference, and neither does the last
+    digit of a float.
     """
     try:
         if has_blank(answer) or has_blank(value := by(answer)):
             print("not yet")
         else:
             print("right" if same(value, truth) else f"not right: it gives {value!r}")
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         print(f"not right: {type(error).__name__}: {error}")
 
 
@@ -81,6 +82,8 @@ def has_blank(answer):
 def same(value, truth):
     """Return whether two values are the same, up to what `check` says does not count."""
     value, truth = map(normalized, (value, truth))
+    if isinstance(truth, set) and isinstance(value, list):
+        value = normalized(set(value))
     if isinstance(value, str) and isinstance(truth, str):
         return value.split() == truth.split()
     if isinstance(value, list) and isinstance(truth, list):

@@ -77,6 +77,8 @@ CHECKED = [
     (Fraction(1, 3), 0.34, "not right: it gives Fraction(1, 3)"),
     ({"Layer norm", 2}, {"layer norm", 2}, "right"),
     ({1, 2}, {1, 3}, "not right: it gives {1, 2}"),
+    ([2, 1], {1, 2}, "right"),
+    ([1, 3], {1, 2}, "not right: it gives [1, 3]"),
     # an answer not given
     (..., 6, "not yet"),
     ([2, ...], [2, 3], "not yet"),

@@ -347,7 +347,7 @@ def _times(found):
 
 
 def _pays(result):
-    """Return the clause ", and building it pays after about N calls"; '' where N is not known."""
+    """Return ", and building it pays off after about N calls", or "" where N is not known."""
     low, calls, high = result.break_even_low, result.break_even, result.break_even_high
     if calls is None or calls <= 1:
         return "" if calls is None else ", and building it pays at once"
@@ -355,7 +355,7 @@ def _pays(result):
         "never" if n is None else f"{float(f'{n:.3g}'):.0f}" for n in (low, calls, high)
     )
     ends = "" if low == "never" else f" ({low} to {high})"
-    return f", and building it pays after about {calls} calls{ends}"
+    return f", and building it pays off after about {calls} calls{ends}"
 
 
 def _hint(comparison, result):

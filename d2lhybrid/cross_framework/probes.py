@@ -311,7 +311,7 @@ def observe_call(function, number, values):
     """Call the function with an array of `values`, and return all that the call does as a dict.
 
     That is its result or exception, what it prints, counts and keeps, and its argument afterwards.
-    `number` seeds what is random, and sets the number from outside.
+    `number` seeds what is random, and sets the number that the function reads from outside.
     """
     random.seed(number)  # chance, too, is to be the same for all
     prepare(number)

@@ -14,7 +14,7 @@ from os.path import basename
 # Environment variables, and all lines but those for which they ask.
 LOGS = {"TORCH_LOGS": "graph_breaks,recompiles", "JAX_LOG_COMPILES": "1"}
 NOT_LOGGED = re.compile(r"(?m)^(?!.*\] \[__|Finished .* sec$|Compiling .* with global shapes).*")
-COMPILED_NOTHING = "torch.compile compiled nothing that was called"
+COMPILED_NOTHING = "torch.compile compiled no function that was called"
 LONGEST = 200  # characters of a note
 BREAK = re.compile(r"Graph break .*in user code at (.+)\nGraph Break Reason: (.*)\n+(.*)")
 AGAIN = re.compile(r"Recompiling function .* in (.+)\n *triggered by .*\n *- (?:\d+/\d+: )?(.*)")

@@ -80,7 +80,7 @@ class Limits(Table):
         shares = [f"{took / self.time:.0%} {WORDS[part]}" for part, took in self.parts.items()]
         new = sum(row["memory"] for row in self.rows if row["name"] == NEW_MEMORY) / self.time
         measured = f", measured {seconds(time, 3)}" if time else ""
-        measured += f"; {new:.0%} is memory that the system hands out anew" * (new > 0.1)
+        measured += f"; {new:.0%} for newly mapped pages" * (new > 0.1)
         most = f"at most {ratio(self.bound(time), 1)} times as fast"
         counts = f"{self.operations} operations and {self.views} views, {si(flops)}FLOP"
         return [

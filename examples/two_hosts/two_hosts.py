@@ -12,13 +12,13 @@ On two machines, the same file and one command on each, with the address of the 
     torchrun --nnodes 2 --node-rank 1 --nproc-per-node 1 \\
         --master-addr 10.0.0.1 --master-port 29500 two_hosts.py
 
-Only on a network that you trust: torchrun and the processes listen at all addresses, ask for no
-password, and run what they are told. A firewall opens their ports between these two machines, and
-for nobody else.
+Only on a network that you trust: torchrun and the processes accept connections from
+anywhere, ask for no password, and run what they are told. A firewall opens their ports between
+these two machines, and for nobody else.
 
 Where a host has several networks, or its own name means the loopback, `GLOO_SOCKET_IFNAME=eth0`
-(with GPUs `NCCL_SOCKET_IFNAME`) names the right one. Where each process can have a GPU, the sums
-are NCCL's; or else they are gloo's.
+(with GPUs `NCCL_SOCKET_IFNAME`) names the right one. If every host has a GPU for each of its
+processes, the sums are NCCL's; if none has, they are gloo's. Don't mix such hosts.
 
 Beside the measured times of a sum stand the ring's, if a message of n bytes takes alpha + beta * n
 seconds, with the alpha and beta that give the times of the smallest and the largest sum.

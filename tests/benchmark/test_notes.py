@@ -143,7 +143,7 @@ def test_results_that_are_none_are_no_check():
 
 
 def test_what_torch_compile_did_not_compile_is_noted():
-    note = "torch.compile compiled nothing that was called"
+    note = "torch.compile compiled no function that was called"
     assert notes_on("silent", "nothing", check=False)[0] == f"nothing: {note}"
     assert f"thrown_away: {note}" in notes_on("careful", "thrown_away")
 

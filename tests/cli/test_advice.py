@@ -48,12 +48,12 @@ def with_build_costs(costs, calls=None):
         (of(b=SLOWER, c=EQUIVALENT, d=NOT_FASTER), "Stay with a: nothing else is faster."),
         (
             with_build_costs([20.5, 50.0, 80.0, 10.0, 30.0, 40.0, 60.0, 70.0, 90.0]),
-            f"{TAKE} (2.00 to 2.00), and building it pays after about 50 calls (21 to 80).",
+            f"{TAKE} (2.00 to 2.00), and building it pays off after about 50 calls (21 to 80).",
         ),
         (with_build_costs([0.0] * 9), f"{TAKE} (2.00 to 2.00), and building it pays at once."),
         (
             with_build_costs([159598.0] * 9),
-            f"{TAKE} (2.00 to 2.00), and building it pays after about 160000 calls "
+            f"{TAKE} (2.00 to 2.00), and building it pays off after about 160000 calls "
             "(160000 to 160000).",
         ),
         (

@@ -88,7 +88,7 @@ def test_what_is_slow_is_not_repeated_for_ever(rounds):
 
 NAMES = """
 a line that another core changed
-taking a free lock
+acquiring a free lock
 a system call
 compressing 1 KB
 1 MB from memory
@@ -111,7 +111,7 @@ def test_all_is_measured_in_this_order(monkeypatch):
         del measured[changed]
     assert all(seconds > 0 for seconds in measured.values())
     importing = measured["starting Python and importing torch"]
-    assert importing > measured["starting Python"] > measured["taking a free lock"]
+    assert importing > measured["starting Python"] > measured["acquiring a free lock"]
     assert set(threading.enumerate()) == threads
 
 

@@ -83,7 +83,7 @@ def test_new_pages_are_memory_and_python_is_overhead(monkeypatch):
     monkeypatch.setattr("d2lhybrid.roofline.limits.page_faults", lambda: next(pages))
     found = limits(lambda: torch.relu(X), ceilings=machine(page=1.0, python=0.5))
     assert found.parts == {"overhead": 0.5, "memory": pytest.approx(7.0), "compute": 0.0}
-    assert found.reasons()[2].endswith("; 93% is memory that the system hands out anew")
+    assert found.reasons()[2].endswith("; 93% for newly mapped pages")
 
 
 def test_operations_cost_more_overhead_in_company():
