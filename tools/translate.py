@@ -11,6 +11,8 @@ English one. The documents in the root, such as README.zh.md, hold their own mar
 section.
 """
 
+import csv
+import functools
 import hashlib
 import json
 import re
@@ -24,6 +26,9 @@ from .notebook import agreed_metadata, source, without_badge
 DOCUMENTS = ("README", "INSTALL", "COMPARE", "TEACHING")
 MARK = re.compile(r"^<!-- (\S+) ([0-9a-f]{12}) -->\n", re.MULTILINE)
 GENERATED = re.compile(r"(?s)(<!-- python3 course\.py contents -->).*(<!-- end of contents -->)")
+UNITS = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+UNITS |= {"M": 1e6, "B": 1e9, "万亿": 1e12, "亿": 1e8, "万": 1e4}
+NUMBER = re.compile(r"(\d[\d,.]*)(?<![,.])(?: ?([a-z]+llion|thousand|[MB]\b|万亿|亿|万))?")
 # README's links to the same in other languages.
 SWITCH = re.compile(r"(?m)^(?:\[[^]\n]+\]\(README(?:\.\w+)?\.md\)[ ·]*)+\n\n")
 
@@ -198,11 +203,18 @@ def faults(name, language):
 
 
 def differences(there, here, language):
-    """What a text and its translation should share and do not."""
-    english, other = shape(there), shape(here.replace(f" --language {language}", ""))
-    for kind in english:
-        lost, added = english[kind] - other[kind], other[kind] - english[kind]
-        if lost or added:
+    """What a text has and its translation lacks, or the other way around where that is a slip.
+
+    A translation may have other paragraphs, more sentences, and links of its language in place of
+    the English ones, by translations/LANGUAGE/links.csv.
+    """
+    here = here.replace(f" --language {language}", "")
+    for own, english in other_links(language):
+        here = here.replace(own, english)
+    wanted, found = shape(there), shape(here)
+    for kind in wanted:
+        lost, added = wanted[kind] - found[kind], found[kind] - wanted[kind]
+        if lost or (added and kind == "headings"):
             yield f"{kind}: lost {dict(lost)}, added {dict(added)}"
     lines = manifest.course()["lines"]
     for kind in ("summary", "exercises", "solutions", "next"):
@@ -210,8 +222,20 @@ def differences(there, here, language):
             yield f"the line {lines['en'][kind]!r} is {lines[language][kind]!r}"
 
 
+@functools.cache
+def other_links(language):
+    """Pairs of how addresses begin: in a language, and in English."""
+    path = TRANSLATIONS / language / "links.csv"
+    rows = csv.DictReader(path.read_text("utf-8").splitlines()) if path.exists() else []
+    return [(row[language], row["en"]) for row in rows]
+
+
 def shape(text):
-    """What a translation has in common with its source, whatever the language."""
+    """What a translation takes over from its source: kind -> Counter.
+
+    Of code, formulas, links and numbers it counts each once, since a sentence more or less may name
+    it again.
+    """
     fences = re.findall(r"(?ms)^```.*?^```", text)
     text = re.sub(r"(?ms)^```.*?^```", "", text)
     code = re.findall(r"`[^`\n]+`", text)
@@ -221,16 +245,28 @@ def shape(text):
     targets = re.findall(r"\]\(([^)\s#]*)[^)\s]*\)", text)  # an anchor is translated, and
     targets = [re.sub(r"\.\w\w(?=\.(md|svg)$)", "", one) for one in targets]  # a file has its own
     text = re.sub(r"\]\([^)\s]+\)", "]", text)
-    numbers = re.sub(r"(?m)^ *\d+\.", "", text)
-    for number, name in enumerate(month_name[1:], 1):  # December 7 is 12月7日
-        numbers = re.sub(rf"{name}(?= \d)|(?<=\d ){name}", str(number), numbers)
-    structure = r"(?m)^#+(?= )|^ *(?:[-*]|\d+\.)(?= )|^\||!\[|\*\*|\n\n(?=.)"
+    items = r"(?m)^ *(?:[-*]|\d+\.)(?= )|^\||!\[|\*\*"
     return {
+        "headings": Counter(re.findall(r"(?m)^#+(?= )", text)),
         # An ordered list may be numbered in any way.
-        "structure": Counter(re.sub(r"\d+", "1", one) for one in re.findall(structure, text)),
+        "structure": Counter(re.sub(r"\d+", "1", one) for one in re.findall(items, text)),
         "code blocks": Counter(fences),
-        "inline code": Counter(code),
-        "formulas": Counter(formulas),
-        "links": Counter(targets),
-        "numbers": Counter(re.findall(r"\d[\d,.]*(?<![,.])", numbers)),
+        "inline code": Counter({*code}),
+        "formulas": Counter({*formulas}),
+        "links": Counter({*targets}),
+        "numbers": Counter(values(text)),
     }
+
+
+def values(text):
+    """The values of the numbers in a text: of 67 M, 67 million, 6700万 and 67,000,000 the same."""
+    text = re.sub(r"(?m)^ *\d+\.", "", text)
+    for number, name in enumerate(month_name[1:], 1):  # December 7 is 12月7日
+        text = re.sub(rf"{name}(?= \d)|(?<=\d ){name}", str(number), text)
+    found = set()
+    for number, unit in NUMBER.findall(text):
+        try:
+            found.add(round(float(number.replace(",", "")) * UNITS.get(unit, 1), 9))
+        except ValueError:  # 2.13.0 is a version
+            found.add(number)
+    return found

@@ -55,7 +55,7 @@ def test_page_of_a_language_is_in_its_order():
     terms = re.findall("(?m)^## (.+)$", page)
     assert (
         terms.index("编译器（compiler）")
-        < terms.index("内核（kernel）")
+        < terms.index("计算图（graph）")
         < terms.index("字节码（bytecode）")
     )
 

@@ -28,10 +28,10 @@ CHINESE = """\
 | 甲 | 乙 |
 | --- | --- |"""
 SLIPS = [
-    ("## ", "### ", "structure"),
+    ("## ", "### ", "headings"),
+    ("- 二", "### 二\n\n- 二", "headings"),
     ("- 二", "二", "structure"),
     ("| --- | --- |", "", "structure"),
-    ("\n\n- 一", "\n- 一", "structure"),
     ("**守卫**", "守卫", "structure"),
     ("`x`", "`y`", "inline code"),
     ("$n^2$", "$n^3$", "formulas"),
@@ -49,6 +49,33 @@ def test_slip_is_found(right, slip, fault):
     assert right in CHINESE
     found = list(translate.differences(ENGLISH, CHINESE.replace(right, slip, 1), "zh"))
     assert any(fault in one for one in found), found
+
+
+def test_a_translation_may_say_more_in_other_paragraphs():
+    more = CHINESE.replace(
+        "；见", "。\n\n这句话只有中文版才有，`y`也是，见[3](https://zh.d2l.ai/)。见"
+    )
+    assert list(translate.differences(ENGLISH, more, "zh")) == []
+
+
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [
+        ("67 M and 6,700", "6700万和6700"),
+        ("7B or 405 billion", "70亿或4050亿"),
+        ("2.13.0", "2.13.0"),
+    ],
+)
+def test_numbers_are_compared_by_value(there, here):
+    assert translate.values(there) == translate.values(here)
+    assert translate.values(there) != translate.values(here.replace("0", "8"))
+
+
+def test_a_link_may_lead_to_the_same_page_in_the_language():
+    there = "[the book](https://d2l.ai/chapter_x/index.html)"
+    here = "[这本书](https://zh.d2l.ai/chapter_x/index.html)"
+    assert list(translate.differences(there, here, "zh")) == []
+    assert list(translate.differences(there, here.replace("_x", "_y"), "zh")) != []
 
 
 def test_a_month_is_a_number_and_a_command_may_name_the_language():
