@@ -20,10 +20,10 @@ FIGURES = {  # name -> the number of its notebook, and of the last step at first
     "schedule": ("20", 5),
 }
 LOOKS = {  # number of a notebook -> language, width, colors, whether a guess comes first
-    "01": ("", 390, "dark", True),
-    "02": ("zh/", 1300, "light", False),
-    "04": ("", 1300, "dark", False),
-    "06": ("zh/", 390, "light", False),
+    "01": ("zh/", 1300, "light", True),
+    "02": ("", 390, "light", False),
+    "04": ("", 390, "dark", False),
+    "06": ("zh/", 1300, "dark", False),
     "20": ("zh/", 390, "dark", True),
 }
 PATHS = {entry["name"][:2]: f"notebooks/{entry['name']}" for entry in manifest.entries()}
