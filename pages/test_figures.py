@@ -63,6 +63,7 @@ def test_figure_is_played_with_by_keyboard(visit, base, shut_out, number):
         slider.press("ArrowRight")
         expect(now.locator("> p")).not_to_have_text(first)
         expect(told).to_have_text(now.locator("> p").text_content())
+        expect(now.locator("> p")).to_be_visible()
         slider.press("End")
         back, on = figure.locator("button").all()
         assert (slider.input_value(), on.is_disabled()) == (str(last), True)
