@@ -81,13 +81,13 @@ def axe():
 
 @pytest.fixture
 def shut_out(axe):
-    """A function that says what on a page keeps people out: the rule, and the place."""
+    """A function that says what on a page, or in a part of it, keeps people out: rule and place."""
 
-    def shut_out(page):
+    def shut_out(page, part="document"):
         page.evaluate(axe)
         # A color that is still changing, from light to dark, is none that anybody reads.
         page.evaluate("Promise.all(document.getAnimations().map(one => one.finished))")
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        found = page.evaluate(f"axe.run({part}, {{resultTypes: ['violations']}})")
         assert len(found["passes"]) > 5
         return [(one["id"], node["html"]) for one in found["violations"] for node in one["nodes"]]
 
