@@ -87,7 +87,7 @@ function heard({ data }) {
   const failed = !data.ok && !current.quiet && current;
   if (current.box.dataset.state === "busy") mark(current, failed ? "failed" : "done");  // unchanged
   if (data.ok && current.out) judge(current.box, current.out);
-  if (failed || current === asked) current.box.dispatchEvent(new Event("ran", { bubbles: true }));  // its fold opens
+  if (failed || current === asked) current.box.dispatchEvent(new Event("ran", { bubbles: true }));  // for reveal.js
   if (failed) queue.splice(0).forEach(one => one === failed ? mark(one, "") : forget(one));
   next();
   if (failed) tell(say(words.error, failed.number));
@@ -166,9 +166,7 @@ function enliven(box) {
   cell.out = make("div", "run-out", { lang: "en", role: "group" });
   cell.out.setAttribute("aria-label", say(words.results, cell.number));
   input.replaceChildren(button, holder);
-  const fold = box.querySelector(".result");  // in which the stored result waits, and a new one, too
-  if (fold) fold.prepend(cell.old, cell.out);
-  else input.after(cell.old, cell.out);
+  input.after(cell.old, cell.out);
   compare(cell);
   if (kept && kept.base !== base) {  // a new version of the page
     if ("text" in kept) input.before(make("p", "run-note", { textContent: words.dropped }), make("pre", "", { textContent: kept.text }));
