@@ -1,11 +1,10 @@
 """The picture that a link to the pages shows elsewhere: the question, and README's times.
 
-    .venv/bin/python pages/card.py
+    .venv/bin/python -m pages.card
 
 writes static/card.png, 1200 by 630 pixels, which is stored; run it when README's table changes.
 """
 
-import json
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -13,24 +12,17 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import NullLocator
 
 from d2lhybrid.plot.style import BLUE, GRAY, RED
+from tools import site, site_landing, site_results
 
 FILE = Path(__file__).parent / "static" / "card.png"
-RESULTS = FILE.parents[2] / "results" / "epyc_avx512_4_cores_frameworks.json"
 ABOUT = "Write the compiler yourself, and measure. A call of a small network, one CPU thread:"
-ROWS = {  # what README compares, by the time of a compiled call
-    "our compiler, hybridize": "the course's compiler",
-    "PyTorch, TorchScript": "PyTorch, TorchScript",
-    "JAX, jit": "JAX, jit",
-    "PyTorch, torch.compile": "PyTorch, torch.compile",
-    "MXNet, static": "MXNet, hybridize",
-    "Paddle, from source": "Paddle, to_static",
-    "TensorFlow, tf.function": "TensorFlow, tf.function",
-}
+NUMPY, NAMES = "NumPy, three products", site.words()["en"]["landing"]["names"]
+ROWS = [way for way in site_landing.WAYS if way != NUMPY]
 
 
 def card():
     """The figure: for each row, the time of a call in µs, and that of a compiled one."""
-    found = json.loads(RESULTS.read_text("utf-8"))["sizes"]["1"]
+    found = site_results.stored()[site_landing.CHART]["sizes"]["1"]
     micros = {name: one["median"] * 1e6 for name, one in found.items()}
     figure, ax = plt.subplots(figsize=(12, 6.3), dpi=100, facecolor="white")
     figure.subplots_adjust(left=0.27, right=0.965, top=0.66, bottom=0.07)
@@ -47,7 +39,7 @@ def card():
         options["path_effects"] = [withStroke(linewidth=5, foreground="white")]
         options |= dict(ha="left" if side > 0 else "right", textcoords="offset points")
         ax.annotate(f"{after:.3g}", (after, y), (side, 0), **options)
-    numpy = micros["NumPy, three products"]
+    numpy = micros[NUMPY]
     ax.axvline(numpy, color=GRAY, linestyle="--", linewidth=2, zorder=0)
     ax.text(numpy, -0.9, f"NumPy, {numpy:.3g}", ha="center", fontsize=16, color="#404040")
     for fill, label in (("white", "uncompiled"), ("black", "compiled")):
@@ -55,7 +47,7 @@ def card():
     place = dict(loc="lower left", bbox_to_anchor=(0.42, 0.98), ncols=2, handletextpad=0.1)
     ax.legend(**place, frameon=False, fontsize=17)
     ax.set(xscale="log", xlim=(4.2, 520), ylim=(len(ROWS) - 0.4, -0.6))
-    ax.set_yticks(range(len(ROWS)), ROWS.values(), fontsize=18)
+    ax.set_yticks(range(len(ROWS)), [NAMES.get(way, way) for way in ROWS], fontsize=18)
     ticks = (5, 10, 20, 50, 100, 200, 500)
     ax.set_xticks(ticks, [*ticks[:-1], "500 µs"], fontsize=16)
     ax.xaxis.set_minor_locator(NullLocator())

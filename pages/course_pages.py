@@ -11,7 +11,6 @@ from typing import Union
 import frame
 from docutils import nodes
 from docutils.utils.math import latex2mathml
-from pairs import Pairs
 from sphinx import addnodes
 from sphinx.ext.autodoc.mock import _MockObject
 
@@ -34,6 +33,7 @@ def prepare(app, page, content):
         return
     read = notebook.without_badge(json.loads(content[0]))
     cells = [one for one in read["cells"] if not notebook.source(one).startswith(FIRST_CELL)]
+    import_sys(cells)
     for cell in cells:
         if cell["cell_type"] == "markdown":
             cell["source"] = with_links(notebook.source(cell), page, app)
@@ -43,6 +43,16 @@ def prepare(app, page, content):
         for output in cell.get("outputs", []):
             show(output, cell, app.config.course_language)
     content[0] = json.dumps({**read, "cells": cells})
+
+
+def import_sys(cells):
+    """Import `sys` where it is first used, if only the cell that is left out imports it."""
+    code = [one for one in cells if one["cell_type"] == "code"]
+    using = [one for one in code if re.search(r"\bsys\.", notebook.source(one))]
+    if using and not any(re.search(r"(?m)^import sys\b", notebook.source(one)) for one in code):
+        text = notebook.source(using[0])
+        gap = "\n" if text.startswith(("import ", "from ")) else "\n\n\n"
+        using[0]["source"] = f"import sys{gap}{text}"
 
 
 def with_links(text, page, app):
@@ -222,6 +232,5 @@ def setup(app):
     app.connect("doctree-read", frame.number, priority=400)  # before Sphinx collects titles
     app.connect("doctree-read", fold)
     app.connect("doctree-read", mark_english)
-    app.add_search_language(Pairs)
     app.connect("html-page-context", on_page)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))

@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from reader import LISTED, NOTEBOOKS, PAGES, language_of, page
 
-from tools import manifest, notebook, site, site_pages, translate
+from tools import glossary, manifest, notebook, site, site_pages, translate
 from tools.colab import FIRST_CELL
 
 ADDRESS = f"https://github.com/{manifest.repository()}/blob/main/"
@@ -150,6 +150,46 @@ def test_page_says_what_it_is_and_where_to_report_a_fault(name):
     assert (site.ROOT / edit.partition("/edit/main/")[2]).is_file()
 
 
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_terms_of_a_notebook_lead_to_the_glossary(name):
+    language, rest = language_of(name)
+    notebook = f"({rest.removesuffix('.html')}.ipynb)"
+    entries = glossary.entries(language).items()
+    own = {glossary.address(term) for term, text in entries if notebook in text}
+    sections = re.split("<h2[ >]", page(name).source)[1:]
+    term = r'<a class="term reference external" href="\.\./GLOSSARY\.html(#[^"]+)">(<strong>)?'
+    found = [re.findall(term, section) for section in sections]
+    assert {place for part in found for place, bold in part if bold} >= own
+    for part in found:
+        assert len({place for place, _ in part}) == len(part)  # once
+    assert sum(map(len, found)) == page(name).source.count('class="term ')
+
+
+def test_terms_are_linked_in_texts_only():
+    source = page("notebooks/11_when_torch_compile_pays.html").source
+    assert source.count('class="term ') > 20
+    assert not re.search(
+        r'<(h\d|a|code|pre)\b[^>]*>(?:(?!</\1>).)*<a class="term ', source, re.DOTALL
+    )
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_page_imports_what_its_code_uses(name):
+    code = "".join(
+        re.findall('(?s)<div class="cell_input docutils container">(.*?)</pre>', page(name).source)
+    )
+    code = unescape(re.sub("<[^>]*>", "", code))
+    assert len(code) > 500
+    assert ("sys." in code) == bool(re.search(r"(?m)^import sys$", code))
+
+
+def test_numbers_of_notebooks_are_links_where_a_course_is_taught():
+    for name in ("TEACHING.html", "zh/TEACHING.html"):
+        links = page(name).all("a", "href")
+        for path in manifest.notebooks():
+            assert links.count(f"notebooks/{path.stem}.html") >= 3, path  # one in the sidebar
+
+
 def test_notebooks_are_named_with_their_numbers_where_a_reader_looks_for_them():
     there = page("notebooks/01_imperative_programs.html").text
     assert there.count("02 Symbolic programs") == 2  # in the sidebar, and after Next
@@ -160,7 +200,7 @@ def test_notebooks_are_named_with_their_numbers_where_a_reader_looks_for_them():
 def test_what_no_page_needs_is_not_published():
     assert not (site.HTML / "jupyter_execute").exists()
     own = [path.name for path in (site.HTML / "zh" / "_static").rglob("*") if path.is_file()]
-    assert sorted(own) == ["documentation_options.js", "language_data.js", "translations.js"]
+    assert sorted(own) == ["documentation_options.js", "translations.js"]
     card = (site.HTML / "_static" / "card.png").read_bytes()
     assert (card[16:24].hex(), card[:4]) == ("000004b000000276", b"\x89PNG")  # 1200 by 630
 

@@ -131,6 +131,10 @@ def test_all_cells_run_without_another_server(open_page, shut_out, name):
 def test_exercise_error_endless_loop_and_reset(open_page):
     reader, said = open_page(FIRST), site.words()["en"]["run"]
     reader.begin()
+    fold, hide = reader.page.locator(".tag_result").first, site.words()["en"]["guess"]["hide"]
+    fold.locator(".run-cell").click()  # who has seen the result is not asked to guess it
+    expect(reader.page.locator(".guess button").first).to_have_text(hide, timeout=PATIENCE)
+    expect(reader.page.locator(".guess button", has_text=hide)).to_have_count(1)
     exercise, checked = reader.cell("times_add_is_called = ..."), reader.cell("check(times_add")
     checked.locator(".run-cell").click()
     reader.see(checked, "not yet")

@@ -91,6 +91,7 @@ def stage(language):
     for name in {**said["before"], **said["after"]}:
         make = site_pages.MADE.get(name)
         text = make(folder, language, said) if make else translate.document(name, language)
+        text = with_numbers(text) if name == "TEACHING" else text
         (folder / f"{name}.md").write_text(text, "utf-8")
     readme = authoring.with_contents(translate.document("README", language), language)
     parts = {said["first"]: said["before"]}
@@ -105,6 +106,19 @@ def stage(language):
         rows = "\n".join(f"{texts[0]} <{name}>" for name, texts in pages.items())
         index.append(f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{rows}\n```")
     (folder / "index.md").write_text("\n\n".join([*index, ""]), "utf-8")
+
+
+def with_numbers(text):
+    """TEACHING with links where a row, an item or a path names a notebook by its number."""
+    names, number = site_routes.numbered()
+    title, paths, *rest = text.split("\n## ")
+
+    def lead(found):
+        return f"{found[1]}[{found[2]}](notebooks/{names[found[2]]}.ipynb)"
+
+    paths = re.sub(f"(){number.pattern}", lead, paths)
+    row = re.compile(rf"(?m)(^- |\| )({'|'.join(names)})(?= \||:|：|,|，)")
+    return "\n## ".join([title, paths, *(row.sub(lead, part) for part in rest)])
 
 
 def opening(readme, said):

@@ -27,7 +27,7 @@ def compiled():
     return _called(torch.compile(model))
 
 
-def torchscript():
+def torchscript():  # it works, but is deprecated: torch.compile and torch.export take its place
     return _called(torch.jit.freeze(torch.jit.script(model)))
 
 

@@ -13,7 +13,7 @@ const tell = text => (bar.querySelector("output").textContent = text);
 const FILES = ["worker.js", "pyodide.asm.wasm", "python_stdlib.zip", "packages.zip"];
 const files = {};  // name -> Blob
 const cells = [];  // all of the page; those that need what is not there have no editor, and are quiet
-let worker, ready, current, queue, keeps = true;
+let worker, ready, current, queue, asked, keeps = true;  // `asked`: the cell that the reader runs
 
 function make(tag, kind, more = {}) {
   const made = Object.assign(document.createElement(tag), more);
@@ -73,6 +73,7 @@ function run(cell) {
       mark(one, "waits");
     }
   }
+  asked = cell;
   if (!current) next();
 }
 
@@ -86,6 +87,7 @@ function heard({ data }) {
   const failed = !data.ok && !current.quiet && current;
   if (current.box.dataset.state === "busy") mark(current, failed ? "failed" : "done");  // unchanged
   if (data.ok && current.out) judge(current.box, current.out);
+  if (failed || current === asked) current.box.dispatchEvent(new Event("ran", { bubbles: true }));  // for reveal.js
   if (failed) queue.splice(0).forEach(one => one === failed ? mark(one, "") : forget(one));
   next();
   if (failed) tell(say(words.error, failed.number));

@@ -22,3 +22,22 @@ addEventListener("load", () => {
   document.querySelector(".run-start")?.click();
   document.querySelector("div.cell")?.scrollIntoView({ block: "center" });
 });
+
+// The contents mark the section at the top of the window; when scrolling up, the theme marks another one.
+addEventListener("DOMContentLoaded", () => {
+  const links = [...document.querySelectorAll("#pst-page-toc-nav a")], entries = document.querySelectorAll("#pst-page-toc-nav .toc-entry");
+  const heads = links.map(link => document.getElementById(decodeURIComponent(link.hash.slice(1))));
+  let timer;
+  const mark = () => {
+    timer = undefined;
+    const end = scrollY + innerHeight > document.documentElement.scrollHeight - 2;
+    const here = end ? links.at(-1) : links[heads.findLastIndex(head => head?.getBoundingClientRect().top < 150)];
+    for (const link of links) {
+      link.classList.toggle("active", link === here);
+      if (link === here) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+    for (const one of entries) one.classList.toggle("active", one.contains(here ?? null));
+  };
+  if (links.length) addEventListener("scroll", () => { timer ??= setTimeout(mark, 80); });  // after the theme
+});

@@ -56,7 +56,8 @@
     form.onsubmit = event => { event.preventDefault(); turn(!shown); };
     parts.forEach(part => part.addEventListener("beforematch", () => turn(true)));  // Ctrl-F
     show();
-    return { show, open: () => shown || turn(true), holds: one => one === ask || parts.some(part => part.contains(one)) };
+    const holds = one => one === ask || parts.some(part => part.contains(one));
+    return { show, open: () => shown || turn(true), holds, follows: cell => parts.some(part => cell.contains(part)) };
   }
 
   addEventListener("DOMContentLoaded", () => {
@@ -76,6 +77,7 @@
       if (fold) fold.open(), target.scrollIntoView();
     };
     addEventListener("hashchange", follow);
+    addEventListener("ran", ({ target }) => all.find(one => one.follows(target))?.open());  // from run.js
     follow();
   });
 

@@ -1,0 +1,71 @@
+"""A Sphinx extension: the search finds sections, and says what stands there.
+
+Sphinx's own index has pages. This one has the text of every section, and of every name in the
+reference; pages/static/search.js, in place of Sphinx's searchtools.js, finds words in it, with
+Sphinx's stemmer. It knows English stems, and takes each Chinese character for a word.
+"""
+
+import json
+import re
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.search import IndexBuilder
+
+from tools import site
+
+
+class Pages(StandaloneHTMLBuilder):
+    """Sphinx's builder of HTML, with that index."""
+
+    def prepare_writing(self, docnames):
+        super().prepare_writing(docnames)
+        self.indexer = Sections(self.env, "en", {}, "")
+        self.indexer.words = site.words()[self.config.course_language]["search"]
+
+
+class Sections(IndexBuilder):
+    """An index of sections: page, anchor, title, text, and the names that only the code has."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.titles, self.sections = {}, []
+
+    def feed(self, docname, filename, title, doctree):
+        if docname == "guesses":  # its questions are those of the notebooks
+            return
+        self.titles[docname] = title
+        for part in doctree.findall(lambda node: isinstance(node, PARTS)):
+            head, prose, code = part[0], [], []
+            anchor = "" if part.parent is doctree else (part["ids"] or head["ids"])[0]
+            collect(part[1:], prose, code)
+            name, text = head.get("fullname") or head.astext(), "\n".join(prose)
+            names = dict.fromkeys(re.findall(r"[^\W\d][\w.]+\w", "\n".join(code)))
+            names = " ".join(one for one in names if one not in text)
+            self.sections.append([docname, anchor, name, text, names])
+
+    def dump(self, stream, format):
+        found = {"words": self.words, "titles": self.titles, "sections": self.sections}
+        text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        stream.write(f"Search.setIndex({text})")
+
+
+PARTS = (nodes.section, addnodes.desc)
+
+
+def collect(children, prose, code):
+    """Add the texts of a section's own nodes: what is read, and code with its output."""
+    for node in children:
+        if isinstance(node, nodes.raw):
+            code.append(" ".join(re.sub("<[^>]*>", " ", node.astext()).split()))
+        elif isinstance(node, nodes.literal_block):
+            code.append(node.astext())
+        elif isinstance(node, nodes.TextElement):
+            prose.append(node.astext())
+        elif not isinstance(node, (*PARTS, nodes.comment, addnodes.toctree)):
+            collect(node.children, prose, code)
+
+
+def setup(app):
+    app.add_builder(Pages, override=True)
