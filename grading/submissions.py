@@ -142,10 +142,8 @@ def unpacked(parts, when, content, left=None):
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for info in archive.infolist():
-                name = info.filename
-                with contextlib.suppress(ValueError):  # often UTF-8, and not marked as such
-                    name = name.encode("cp437").decode()
-                inner = (*parts[:-1], parts[-1][:-4], *filter(None, re.split(r"[/\\]", name)))
+                names = filter(None, re.split(r"[/\\]", name_of(info)))
+                inner = (*parts[:-1], parts[-1][:-4], *names)
                 date = mktime((*info.date_time, 0, 0, -1))  # puts up with a month 0
                 if not info.is_dir():
                     ours = left or [LARGEST]
@@ -154,6 +152,21 @@ def unpacked(parts, when, content, left=None):
                     yield from unpacked(inner, date, data, ours)
     except Exception:  # each method of compression has errors of its own
         yield parts, when, b""
+
+
+def name_of(info):
+    """The name of a file in a zip. Its encoding is known only where it is marked as UTF-8.
+
+    Else it is often UTF-8, too, or GBK, from a Chinese Windows, which is seen by what is no letter
+    in cp437; "Müller" is letters.
+    """
+    name = info.filename
+    if not info.flag_bits & 0x800:
+        is_cp437 = all(one.isascii() or one.isalpha() for one in name)
+        for encoding in ["utf-8"] if is_cp437 else ["utf-8", "gbk"]:
+            with contextlib.suppress(ValueError):
+                return name.encode("cp437").decode(encoding)
+    return name
 
 
 def printable(text):

@@ -54,7 +54,7 @@ def html(name, words, groups):
     """A figure. `groups` maps names to lists of steps, each an HTML text and what it shows."""
     frames = [(at, *step) for at, steps in enumerate(groups.values()) for step in steps]
     parts = [f'<figure class="steps" id="steps-{name.replace("_", "-")}">']
-    parts.append(f"<figcaption><strong>{words['title']}</strong> {words['about']}</figcaption>")
+    parts.append(f"<figcaption><strong>{words['title']}</strong>{words['about']}</figcaption>")
     parts.append('<form class="pst-js-only" autocomplete="off">')
     if len(groups) > 1:
         options = "".join(f'<option value="{i}">{one}</option>' for i, one in enumerate(groups))

@@ -350,7 +350,7 @@ def _pays(result):
     """Return ", and building it pays off after about N calls", or "" where N is not known."""
     low, calls, high = result.break_even_low, result.break_even, result.break_even_high
     if calls is None or calls <= 1:
-        return "" if calls is None else ", and building it pays at once"
+        return "" if calls is None else ", and building it pays off at once"
     low, calls, high = (
         "never" if n is None else f"{float(f'{n:.3g}'):.0f}" for n in (low, calls, high)
     )

@@ -50,7 +50,7 @@ def with_build_costs(costs, calls=None):
             with_build_costs([20.5, 50.0, 80.0, 10.0, 30.0, 40.0, 60.0, 70.0, 90.0]),
             f"{TAKE} (2.00 to 2.00), and building it pays off after about 50 calls (21 to 80).",
         ),
-        (with_build_costs([0.0] * 9), f"{TAKE} (2.00 to 2.00), and building it pays at once."),
+        (with_build_costs([0.0] * 9), f"{TAKE} (2.00 to 2.00), and building it pays off at once."),
         (
             with_build_costs([159598.0] * 9),
             f"{TAKE} (2.00 to 2.00), and building it pays off after about 160000 calls "

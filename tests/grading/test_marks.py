@@ -359,10 +359,14 @@ def test_without_a_sandbox_it_runs_only_if_trusted(tmp_path, monkeypatch):
         mark("-", tmp_path)
 
 
-def test_zip_whose_files_have_no_date_is_read():
-    file = io.BytesIO()
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [("Ann", "ascii"), ("张三", "utf-8"), ("张三", "gbk"), ("王喆", "gbk"), ("Müller", "cp437")],
+)
+def test_zip_whose_files_have_no_date_and_no_encoding_is_read(name, encoding):
+    file, raw = io.BytesIO(), f"{name}_hw.ipynb".encode(encoding)
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(zipfile.ZipInfo("Ann/hw.ipynb"), "{}")
-    undated = file.getvalue().replace(b"\0\0\x21\0", b"\0\0\0\0")
-    (work,) = submissions.works_in([(("class.zip",), 0, undated)])
-    assert work.file == "class/Ann/hw.ipynb"
+        archive.writestr(zipfile.ZipInfo("x" * len(raw)), "{}")
+    made = file.getvalue().replace(b"\0\0\x21\0", b"\0\0\0\0").replace(b"x" * len(raw), raw)
+    (work,) = submissions.works_in([(("class.zip",), 0, made)])
+    assert work.file == f"class/{name}_hw.ipynb"
