@@ -7,6 +7,7 @@ keeps people out, which takes minutes, and not only at some.
 import gzip
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -146,10 +147,10 @@ def test_contents_mark_the_section_that_is_read(visit, base):
     page = visit(base["file"] + "notebooks/05_torchscript.html")
     page.emulate_media(reduced_motion="reduce")
     heads = page.locator(".page-toc .toc-h2 > a").evaluate_all("all => all.map(one => one.hash)")
-    for head in [*heads[:8], *heads[6:0:-1]]:  # down, and up again
-        page.evaluate(
-            f"scrollBy(0, document.querySelector('{head}').getBoundingClientRect().top - 100)"
-        )
+    top = "document.querySelector('{}').getBoundingClientRect().top"
+    pairs = [*pairwise(heads[:9])]
+    for head, after in [*pairs, *reversed(pairs)]:
+        page.evaluate(f"scrollBy(0, {top.format(after)} - 400)")  # down, and up again
         page.wait_for_timeout(250)
         assert page.locator(".page-toc a[aria-current]").get_attribute("href") == head
 
