@@ -59,3 +59,11 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "footer_content_items": ["footer-line.html"],
 }
+
+if tags.has("book"):  # noqa: F821, the EPUB; tools/book.py says what is in it
+    import book
+
+    extensions = ["myst_nb", "course_pages", "book"]
+    templates_path, html_css_files, html_js_files = [], [], []
+    html_static_path, html_favicon = ["book.css"], None
+    globals().update(book.settings(course_language))

@@ -1,18 +1,17 @@
 """A browser, a server of the site, and what finds faults, for the tests of the pages."""
 
-import shutil
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from playwright.sync_api import sync_playwright
+from printing import CHROMIUM
 from reader import missing
 
 from tools.site import HTML
 from tools.site_run import MODULES
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 # Without these Chromium asks Google's servers at each start.
 QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 QUIET += ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]

@@ -41,7 +41,7 @@ def prepare(app, page, content):
             tags = cell["metadata"].get("tags", [])
             cell["metadata"]["tags"] = [*tags, f"id-{cell['id']}"]
         for output in cell.get("outputs", []):
-            show(output, cell, app.config.course_language)
+            show(output, cell, app)
     content[0] = json.dumps({**read, "cells": cells})
 
 
@@ -63,7 +63,8 @@ def with_links(text, page, app):
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
         path = path.replace(f".{app.config.course_language}.md", ".md")
         path = "index.md" if path == "README.md" else path
-        if re.fullmatch(r"results/\w+\.json", path):
+        results = (Path(app.srcdir) / "results.md").is_file()  # not in the book
+        if results and re.fullmatch(r"results/\w+\.json", path):
             return f"](#{Path(path).stem})"  # its own heading on the page of all results
         if (Path(app.srcdir) / path).is_file():
             return f"](/{path}{anchor})"
@@ -71,24 +72,28 @@ def with_links(text, page, app):
             return f"]({REPOSITORY}{path}{anchor})"
         return link[0]  # Sphinx will report it
 
-    # A notebook names the page that only the pages have by its whole address.
-    text = text.replace(f"]({manifest.pages_address()}speak.html)", "](/speak.md)")
+    def own(link):  # a text names what only the pages have by its whole address
+        return f"](/{link[1]}.md)" if (Path(app.srcdir) / f"{link[1]}.md").is_file() else link[0]
+
+    text = re.sub(rf"\]\({re.escape(manifest.pages_address())}(\w+)\.html\)", own, text)
     return LINK.sub(lead, text)
 
 
-def show(output, cell, language):
+def show(output, cell, app):
     """An output as its page shows it: a drawing follows the theme, a picture says what it shows."""
-    data = output.get("data", {})
-    if "image/svg+xml" in data:  # as part of the page, which can then set its colors
+    data, language = output.get("data", {}), app.config.course_language
+    if "image/svg+xml" in data and app.tags.has("book"):  # where it is a file
+        del data["image/png"]
+    elif "image/svg+xml" in data:  # as part of the page, which can then set its colors
         data["text/html"] = "".join(data.pop("image/svg+xml"))
     elif "text/html" in data:  # a table's first heading may be empty
         data["text/html"] = re.sub(r"<th[^>]*></th>", "<td></td>", "".join(data["text/html"]))
     if "text/html" in data:
         if language != "en":
             data["text/html"] = f'<div lang="en">{data["text/html"]}</div>'
-    elif "image/png" in data:  # MyST-NB looks for the alternative text in the cell's metadata
-        alt = output["metadata"]["image/png"]["alt"]
-        cell["metadata"]["mystnb"] = {"image": {"alt": alt}}
+    elif told := output.get("metadata", {}).get("image/png"):
+        # MyST-NB looks for the alternative text in the cell's metadata.
+        cell["metadata"]["mystnb"] = {"image": {"alt": told["alt"]}}
 
 
 # The reference ------------------------------------------------------------------------------
@@ -169,6 +174,12 @@ def mark_english(app, doctree):
             node["classes"].append("long")
 
 
+def unquote(app, doctree):
+    """Sphinx writes an id as it is, and a quotation mark of a heading would end it."""
+    for section in doctree.findall(nodes.section):
+        section["ids"] = [one for one in section["ids"] if '"' not in one]
+
+
 # When a page is written ---------------------------------------------------------------------
 
 
@@ -228,9 +239,11 @@ def mathml(translator, node):
 def setup(app):
     app.add_config_value("course_language", "en", "env")
     app.connect("source-read", prepare)
-    app.connect("autodoc-process-docstring", document, priority=400)  # before napoleon
     app.connect("doctree-read", frame.number, priority=400)  # before Sphinx collects titles
-    app.connect("doctree-read", fold)
-    app.connect("doctree-read", mark_english)
-    app.connect("html-page-context", on_page)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
+    if not app.tags.has("book"):
+        app.connect("autodoc-process-docstring", document, priority=400)  # before napoleon
+        app.connect("doctree-read", fold)
+        app.connect("html-page-context", on_page)
+    app.connect("doctree-read", mark_english)
+    app.connect("doctree-read", unquote)

@@ -3,8 +3,6 @@
 pages/course_pages.py connects these functions with Sphinx.
 """
 
-import functools
-import re
 from pathlib import Path
 
 from docutils import nodes
@@ -25,15 +23,8 @@ def frame(page, language):
         # The issue's form, with the page in its field `place`.
         "report": f"{REPOSITORY}/issues/new?template=text.yml&place={place}",
         "edit": f"{REPOSITORY}/edit/main/{source(page, language)}",
-        **version(),
+        **manifest.release(),
     }
-
-
-@functools.cache
-def version():
-    """The version of the course and its date, from CITATION.cff."""
-    text = (site.ROOT / "CITATION.cff").read_text("utf-8")
-    return dict(re.findall(r"(?m)^(?:date-)?(version|released): (.+)$", text))
 
 
 def source(page, language):

@@ -11,6 +11,7 @@ from tools import manifest, site
 
 PAGES = sorted(path.relative_to(site.HTML).as_posix() for path in site.HTML.rglob("*.html"))
 PAGES = [name for name in PAGES if "_static/" not in name]  # there the theme has parts of pages
+PAGES = [name for name in PAGES if not name.startswith("book/")]  # which course.py book made
 LISTED = [name for name in PAGES if not name.endswith(("404.html", "search.html"))]
 NOTEBOOKS = [
     f"{site.home(language)}notebooks/{path.stem}.html"

@@ -30,7 +30,7 @@ def squeezed(text):
 def test_every_source_has_its_page():
     assert len(NOTEBOOKS) == 2 * 28
     others = ["index", "answer", "INSTALL", "COMPARE", "GLOSSARY", "results", "API"]
-    others += ["TEACHING", "speak", "guesses"]
+    others += ["TEACHING", "speak", "guesses", "take"]
     others = {f"{home}{name}.html" for name in [*others, "search"] for home in ("", "zh/")}
     assert {*PAGES} == {*NOTEBOOKS, *others, "404.html"}
 

@@ -16,8 +16,9 @@ FLOORS = {
     "frameworks workers benchmark d2l plot toolchain here roofline hybrid saved "
     "threads world machine cross_framework cli __main__",
     "tools": "files manifest notebook+environment+colab translate "
-    "reading+checking+handouts+authoring+glossary+run_notebooks site_chart+site_guesses "
-    "site_routes site_results site_landing+site_pages+site_run site commands",
+    "reading+checking+handouts+authoring+glossary+run_notebooks "
+    "site_chart+site_guesses+site_take site_routes site_results "
+    "site_landing+site_pages+site_run site book commands",
     "grading": "judge submissions+sandbox pages",
 }
 FLOOR = {

@@ -5,7 +5,7 @@ import inspect
 
 import grading
 
-from . import authoring, checking, environment, handouts, reading, site, translate
+from . import authoring, book, checking, environment, handouts, reading, site, translate
 
 
 def run_command(words, about):
@@ -49,6 +49,7 @@ def run_command(words, about):
     add("--accept", nargs="+", metavar="ID", default=(), help="their translations still hold")
     add = command("site", site.site)
     add("--check", action="store_true", help="also test the pages, in Chromium if it is installed")
+    command("book", book.book)("notebooks", nargs="*")
     add = command("refresh", authoring.refresh)
     add("notebooks", nargs="*")
     add("--busy", action="store_true", help="store the outputs even if the machine was busy")

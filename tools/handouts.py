@@ -10,12 +10,11 @@ from .translate import in_language
 REVEAL = "reveal.js@4.3.1"
 
 
-def slides(notebooks=(), language="en"):
+def slides(notebooks=(), language="en", folder=None, address=None):
     """Make a slide deck of each notebook, in slides/ (or slides/zh/, and so on)."""
-    environment.set_up()
-    folder = folder_of(SLIDES, language)
-    address = f"https://unpkg.com/{REVEAL}"  # what shows a deck, on the web or here
-    if (ROOT / "node_modules/reveal.js").exists():
+    folder = folder or folder_of(SLIDES, language)
+    address = address or f"https://unpkg.com/{REVEAL}"  # what shows a deck, on the web or here
+    if (ROOT / "node_modules/reveal.js").exists() and folder.is_relative_to(SLIDES):
         address = f"{'../' * len(folder.relative_to(ROOT).parts)}node_modules/reveal.js"
     settings = [f"--SlidesExporter.reveal_url_prefix={address}"]
     settings += ["--SlidesExporter.reveal_theme=white"]
@@ -27,13 +26,13 @@ def slides(notebooks=(), language="en"):
         return convert("deck", "slides", copies, folder, language, *settings)
 
 
-def handout(notebooks=(), solutions=False, html=False, language="en"):
+def handout(notebooks=(), solutions=False, html=False, language="en", target=None):
     """Copy notebooks without solutions and outputs to handout/ (or handout/zh/, and so on)."""
     paths = manifest.named_or_all(notebooks)
     mark = "-solutions" if solutions else ""
     kind = ".html" if html else ".ipynb"
     names = {path.name: f"{path.stem}{mark}{kind}" for path in paths}
-    target = folder_of(HANDOUT, language)
+    target = target or folder_of(HANDOUT, language)
     with tempfile.TemporaryDirectory() as folder:
         copies = Path(folder) if html else target
         for path in paths:
@@ -46,14 +45,14 @@ def handout(notebooks=(), solutions=False, html=False, language="en"):
             new["metadata"] = notebook.agreed_metadata(new)
             notebook.save(new, copies / f"{path.stem}{mark}.ipynb")
         if html:
-            environment.set_up()
             return convert("page", "html", sorted(copies.glob("*.ipynb")), target, language)
     print(f"{len(paths)} notebooks are in {target.relative_to(ROOT).as_posix()}/")
 
 
 def convert(template, kind, paths, folder, language, *options):
     """Let nbconvert make pages or decks in a folder, with a template of the course."""
-    command = [environment.VENV_PYTHON, "-m", "nbconvert", f"--to={kind}", f"--template={template}"]
+    python = environment.for_pages()
+    command = [python, "-m", "nbconvert", f"--to={kind}", f"--template={template}"]
     command.append(f"--TemplateExporter.extra_template_basedirs={ROOT / 'templates'}")
     command += [f"--HTMLExporter.language_code={language}", f"--output-dir={folder}"]
     return environment.run([*command, *options, *paths])

@@ -69,3 +69,10 @@ def pages_address():
     """Where GitHub shows the pages of the course's repository."""
     owner, name = repository().split("/")
     return f"https://{owner}.github.io/{name}/"
+
+
+@functools.cache
+def release():
+    """The version of the course and its date, from CITATION.cff."""
+    text = (ROOT / "CITATION.cff").read_text("utf-8")
+    return dict(re.findall(r"(?m)^(?:date-)?(version|released): (.+)$", text))

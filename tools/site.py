@@ -20,6 +20,7 @@ from . import (
     site_pages,
     site_routes,
     site_run,
+    site_take,
     translate,
 )
 from .files import ROOT
@@ -47,6 +48,8 @@ def site(check=False):
     shutil.rmtree(HTML / "jupyter_execute", ignore_errors=True)  # MyST-NB's, for reading
     (HTML / ".nojekyll").write_text("")  # or GitHub would leave out folders such as _static
     shutil.copy(PAGES / "404.html", HTML)  # which GitHub shows where there is no page
+    if site_take.BOOK.is_dir():
+        shutil.copytree(site_take.BOOK, HTML / site_take.BOOK.name)
     print("The first page is", (HTML / "index.html").as_uri())
     if check:
         return environment.run([python, "-m", "pytest", "-c", PAGES / "pytest.ini", PAGES])
@@ -82,18 +85,28 @@ def sources(language):
     return BUILD / "sources" / language
 
 
-def stage(language):
-    """Put together the sources of a language's pages."""
-    folder, said = sources(language), words()[language]
+def gather(folder, language, notebooks, names):
+    """Put the pictures, the notebooks and the pages with the names into a folder.
+
+    Returns README, with its table of notebooks, and a link in place of the badge.
+    """
+    said = words()[language]
     shutil.copytree(ROOT / "img", folder / "img")
-    for path in manifest.notebooks():
+    for path in notebooks:
         notebook.save(translate.in_language(path, language), folder / "notebooks" / path.name)
-    for name in {**said["before"], **said["after"]}:
+    for name in names:
         make = site_pages.MADE.get(name)
         text = make(folder, language, said) if make else translate.document(name, language)
         text = with_numbers(text) if name == "TEACHING" else text
         (folder / f"{name}.md").write_text(text, "utf-8")
     readme = authoring.with_contents(translate.document("README", language), language)
+    return re.sub(r"\[!\[[^]]*\]\([^)]*\)\]", lambda _: f"[{said['colab']}]", readme)
+
+
+def stage(language):
+    """Put together the sources of a language's pages."""
+    folder, said = sources(language), words()[language]
+    readme = gather(folder, language, manifest.notebooks(), [*said["before"], *said["after"]])
     parts = {said["first"]: said["before"]}
     for part in manifest.course()["parts"]:
         parts[part["title"][language]] = {
@@ -122,8 +135,7 @@ def with_numbers(text):
 
 
 def opening(readme, said):
-    """The first page: README, with a link in place of the badge, and links from its routes."""
-    readme = re.sub(r"\[!\[[^]]*\]\([^)]*\)\]", lambda _: f"[{said['colab']}]", readme)
+    """The first page: README, with links from its routes."""
     readme = readme.replace(f"({manifest.pages_address()})", "(index.md)")
     names, number = site_routes.numbered()
     starts = iter(site_routes.starts(said))

@@ -17,8 +17,7 @@ def with_first_screen(readme, said):
     title, _, about = about.partition("\n")
     parts.sort(key=lambda part: "img/course_map" not in part)  # the map comes first
     text = "\n".join([parts[0], f"## {words['about']}\n{about}", *parts[1:]])
-    names = {name: texts[0] for name, texts in {**said["before"], **said["after"]}.items()}
-    text = re.sub(r"\[(\w+)\.md\]", lambda m: f"[{names.get(m[1], m[1] + '.md')}]", text)
+    text = with_names(text, said)
     text = re.sub(r"(?m)^- .*\(index\.md\).*$", lambda _: words["here"], text)
     first = "notebooks/01_imperative_programs.html?run"
     start = f'<p><a class="start" href="{first}">{words["run"]}</a>'
@@ -28,6 +27,12 @@ def with_first_screen(readme, said):
     parts = [title, words["sentence"], f"{start} <small>{words['price']}</small></p>"]
     parts += [times(found, said), about, "::::{container} doors", *doors, "::::", text]
     return "\n\n".join(parts)
+
+
+def with_names(text, said):
+    """A text whose links to files show the names of their pages."""
+    names = {name: texts[0] for name, texts in {**said["before"], **said["after"]}.items()}
+    return re.sub(r"\[(\w+)\.md\]", lambda m: f"[{names.get(m[1], m[1] + '.md')}]", text)
 
 
 def times(found, said):

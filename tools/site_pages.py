@@ -8,7 +8,7 @@ import base64
 import json
 import re
 
-from . import glossary, manifest, notebook, site_guesses, site_results
+from . import glossary, manifest, notebook, site_guesses, site_results, site_take
 from .files import ROOT
 
 PACKAGE = ROOT / "d2lhybrid"
@@ -89,4 +89,4 @@ def pictures(folder):
 # The pages that are no file of the repository, or are chosen from one, by their names.
 MADE = {"answer": site_results.answer, "results": site_results.results}
 MADE |= {"GLOSSARY": glossary.page, "API": reference, "speak": speak}
-MADE |= {"guesses": site_guesses.page}
+MADE |= {"guesses": site_guesses.page, "take": site_take.page}

@@ -32,6 +32,7 @@ def course(copy, monkeypatch):
         return course.status
 
     monkeypatch.setattr(course.environment, "set_up", lambda: None)
+    monkeypatch.setattr(course.environment, "for_pages", lambda: sys.executable)
     monkeypatch.setattr(course.environment, "add_frameworks", course.asked.extend)
     monkeypatch.setattr(course.environment, "run", run)
     monkeypatch.chdir(copy)

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -146,7 +145,6 @@ def small(course, monkeypatch):
     cells.insert(1, nbformat.v4.new_code_cell("draw()", outputs=pictures))
     path = course.files.NOTEBOOKS / "10_small.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"title": "Small & good"}), path)
-    course.environment.VENV_PYTHON = sys.executable
     monkeypatch.setattr(course.environment, "run", subprocess.call)
     return path
 
