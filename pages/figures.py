@@ -11,7 +11,7 @@ import re
 from html import escape
 from statistics import fmean
 
-from tools import site_results
+from tools import site_landing, site_results
 from tools.site_chart import seconds
 
 
@@ -237,7 +237,7 @@ def intervals(words, seeds=range(3, 23), center=0.1, spread=0.05):
 
 def break_even(words):
     """Notebook 06: the time of all calls, with the wait before the first, from results/."""
-    ways, steps = site_results.stored()[words["file"]]["sizes"]["1"], []
+    ways, steps = site_results.stored()[site_landing.CHART]["sizes"]["1"], []
     for calls in [digit * 10**power for power in range(2, 6) for digit in (1, 2, 5)] + [10**6]:
         rows, totals = [], {}
         for way, name in words["names"].items():

@@ -9,8 +9,8 @@ const Search = {
     const { best, some, phrases } = ranked(query, words.alike, titles, sections), LIMIT = 40;
     const make = (tag, parent, text = "") => parent.appendChild(Object.assign(document.createElement(tag), { textContent: text }));
     const say = (text, ...values) => values.reduce((said, value) => said.replace("{}", value), text);
-    const count = best.length > LIMIT ? say(words.first, LIMIT, best.length) : say(words.found, best.length);
-    make("p", out, best.length ? (some ? `${words.some} ` : "") + count : words.none).role = "status";
+    const number = best.length > LIMIT ? say(words.first, LIMIT, best.length) : say(words.found, best.length);
+    make("p", out, best.length ? (some ? `${words.some} ` : "") + number : words.none).role = "status";
     const list = make("ul", out);
     list.className = "search";
     const root = document.documentElement.dataset.content_root;
