@@ -46,7 +46,7 @@ static void add_dots(ptrdiff_t k, ptrdiff_t stride, ptrdiff_t m, const float *re
 /* From here to `dots`: products for several rows at once. Notebook 22 explains them.
 
    A vector holds `lanes` numbers, as many as the processor computes with in one
-   step. It has places for 32 vectors, its registers, or for 16, and the sums of a
+   step. The processor has registers for 32 vectors, or for 16, and the sums of a
    tile or a block must fit into them. A tile has `few` rows of x and 4 of w. A
    block has `many` of w, and a panel of x: 2 * lanes rows, of which a part of
    `depth` numbers is copied at a time, so that the copy stays in the cache. */
