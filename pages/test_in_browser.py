@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 import pytest
-from reader import PAGES, language_of
+from reader import PAGES, language_of, missing
 
 from tools import site
 from tools.site import ROOT
@@ -97,6 +97,23 @@ def test_sidebar_field_searches(visit, base):
     page.keyboard.type("guard")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search.html?q=guard*")
+
+
+DRAWN = """word => {
+    const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+    [canvas.width, canvas.height, pen.textBaseline] = [40, 40, "top"];
+    pen.font = `32px ${getComputedStyle(document.body).fontFamily}`;
+    pen.fillText(word, 0, 0);
+    return canvas.toDataURL();
+}"""
+
+
+def test_chinese_is_drawn(visit, base):
+    page = visit(base["file"] + "zh/index.html")
+    one, other = page.evaluate(f"[...'编译'].map({DRAWN})")
+    if one == other:  # the box that stands for what a font lacks
+        missing("needs a Chinese font")
+    assert one != page.evaluate(f"({DRAWN})(' ')")
 
 
 def test_solution_opens_by_keyboard(visit, base):

@@ -22,7 +22,7 @@ def shown(page):
 
 def test_result_waits_for_a_guess_which_stays_beside_it(visit, base):
     page = visit(base["server"] + FIRST)
-    field, button = (page.locator(f".guess {one}").nth(1) for one in ("input", "button"))
+    field, button = (page.locator(f".guess {one}").nth(1) for one in ("[maxlength]", "button"))
     output, answer = page.get_by_text("'fancy_func', 'add', 'add'"), page.get_by_text("made four")
     assert shown(page) == 0
     assert not page.get_by_text("no guess yet").first.is_visible()
@@ -99,8 +99,9 @@ def test_evening_is_read_with_a_guess_before_each_result(visit, base, shut_out):
             section = page.locator("section", has=page.locator(f"[id='{stop}']")).last
             expect(section.locator("> *").last).to_have_class("route-stop")
         assert shown(page) == 0
-        guesses += page.locator(".guess input").evaluate_all(GUESS)
+        guesses += page.locator(".guess [maxlength]").evaluate_all(GUESS)
         expect(page.locator(RESULTS).first).to_be_visible()
+        page.locator(".guess").first.get_by_label(WORDS["guess"]["right"]).check()
         last = page.locator(".route-stop a, .route a").last
         if at == 2:
             page.goto(base["server"] + f"notebooks/{NAMES['03']}.html")  # not on the route
@@ -112,6 +113,9 @@ def test_evening_is_read_with_a_guess_before_each_result(visit, base, shut_out):
             last.click()
     page.wait_for_url("**/guesses.html")
     assert page.locator("mark").count() == guesses > 30
+    assert page.locator("mark", has_text="✓").count() == len(pages)
+    expect(page.locator(".guessed:visible p").first).to_contain_text("Right: 1 of your 5 guesses")
+    expect(page.locator(".route")).to_contain_text(said["last"].split("{}")[1])
     expect(page.locator(".guessed:visible h2").nth(1)).to_contain_text("02 Symbolic programs")
     page.locator(".guessed:visible a").first.click()
     expect(page.locator(".result").first).to_be_visible()

@@ -33,26 +33,28 @@
 
   function folded({ ask, id, parts, hint }, words, notebook) {
     const form = Object.assign(document.createElement("form"), { className: "guess", autocomplete: "off" });
-    form.innerHTML = '<label><span></span> <input maxlength="200"></label> <button></button>';
-    const [label, field, button] = form.querySelectorAll("span, input, button");
+    form.innerHTML = '<label><span></span> <input maxlength="200"></label> <button></button> <label><input type="checkbox"> <span></span></label>';
+    const [label, field, button, tick, said] = form.querySelectorAll("span, input, button");
     label.textContent = words.guess;
+    said.textContent = words.right;
     field.placeholder = hint ?? "";
     parts[0].before(form);
-    let { guess = "", shown = false } = get(GUESSES, {})[notebook]?.[id] ?? {};
-    field.value = guess;
+    let { guess = "", shown = false, right = false } = get(GUESSES, {})[notebook]?.[id] ?? {};
+    [field.value, tick.checked] = [guess, right];
     const keep = () => {
       const all = get(GUESSES, {});
-      (all[notebook] ??= {})[id] = { guess: field.value.trim(), shown };
+      (all[notebook] ??= {})[id] = { guess: field.value.trim(), shown, right: tick.checked };
       put(GUESSES, all);
     };
     const show = () => {
       field.readOnly = shown && field.value;  // what was guessed stands beside what came
+      tick.parentElement.hidden = !field.readOnly;  // only the reader can judge "a bit faster"
       button.textContent = shown ? words.hide : words.show;
       button.ariaExpanded = shown;
       for (const part of parts) part.hidden = shown || shows() === "all" ? false : "until-found";
     };
     const turn = to => { shown = to; keep(); show(); };
-    field.oninput = keep;
+    field.oninput = tick.onchange = keep;
     form.onsubmit = event => { event.preventDefault(); turn(!shown); };
     parts.forEach(part => part.addEventListener("beforematch", () => turn(true)));  // Ctrl-F
     show();
@@ -85,19 +87,21 @@
     const over = document.querySelector(".guess-over button");
     if (!over) return;
     const { none, count, sure } = over.dataset, guesses = get(GUESSES, {});
-    let made = 0;
+    let made = 0, hits;
     for (const part of document.querySelectorAll(".guessed")) {
       const rows = [...part.querySelectorAll("li")], of = part.querySelector("h2");
+      hits = 0;
       const own = rows.filter(row => {
         const [, notebook, id] = row.querySelector(".to-result").href.match(/(\w+)\.html#predict-(.+)/);
-        const { guess } = guesses[notebook]?.[id] ?? {};
-        if (guess) row.querySelector("a.to-result").before(Object.assign(document.createElement("mark"), { textContent: guess }), " ");
+        const { guess, right } = guesses[notebook]?.[id] ?? {};
+        if (guess) row.querySelector("a.to-result").before(Object.assign(document.createElement("mark"), { textContent: `${guess}${right ? " ✓" : ""}` }), " ");
+        hits += Boolean(guess && right);
         row.hidden = !guess;
         return guess;
       });
       made += own.length;
       part.hidden = !own.length;
-      of.after(Object.assign(document.createElement("p"), { textContent: count.replace("{}", own.length).replace("{}", rows.length) }));
+      of.after(Object.assign(document.createElement("p"), { textContent: [hits, own.length, rows.length].reduce((text, one) => text.replace("{}", one), count) }));
     }
     if (made) over.hidden = false;
     else {

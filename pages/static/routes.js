@@ -29,7 +29,8 @@ addEventListener("DOMContentLoaded", () => {
   const here = legs.filter(leg => leg.page === page), next = legs[legs.lastIndexOf(here.at(-1)) + 1];
   if (!here.length) {
     const leg = legs.find(leg => leg.page === kept.page) ?? legs[0];
-    return bar.append(link(to(leg), say(words.on, name, leg.title)), " ", leave);
+    const way = leg === legs.at(-1) ? words.last : words.on;
+    return bar.append(link(to(leg), say(way, name, leg.title)), " ", leave);
   }
   store({ ...kept, page });
   bar.append(say(words.at, name, pages.indexOf(page) + 1, pages.length));
