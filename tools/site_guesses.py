@@ -22,10 +22,10 @@ def marked(cells):
     A question is open until a text tells its result: the one after some output, or one that follows
     at once in a step of its own, since a question and its answer never come in one step of a
     presentation. If that text asks the next question, its first paragraph tells. A heading ends
-    what is open.
+    what is open. Where a cell scores the guess, all before it belongs to the result.
     """
     found, state, explains = [], "", False
-    for cell in cells:
+    for number, cell in enumerate(cells):
         text, cell = notebook.source(cell), {**cell}
         if cell["cell_type"] == "markdown":
             question = QUESTION.search(text)
@@ -36,7 +36,8 @@ def marked(cells):
                 state = ""
             elif state and told and (question or at_once or state == "shown"):
                 result, gap, rest = told.partition("\n\n") if question else (told, "", "")
-                told, state = f"{RESULT % result}{gap}{rest}", ""
+                told = f"{RESULT % result}{gap}{rest}"
+                state = "shown" if is_scored(cells[number + 1 :]) else ""
             if question:
                 mark = f'<div class="ask" id="predict-{cell["id"]}"></div>'
                 told, state = f"{told}\n\n{mark}\n\n{text[question.start() :]}", "asked"
@@ -49,6 +50,20 @@ def marked(cells):
             cell = tagged(cell, "result")
         found.append(cell)
     return found
+
+
+def is_scored(cells):
+    """Whether a guess is scored before the next question or heading, after at most one text."""
+    texts = 0
+    for cell in cells:
+        text = notebook.source(cell)
+        if "guess.was(" in text:
+            return True
+        if cell["cell_type"] == "markdown":
+            texts += 1
+            if texts > 1 or text.startswith("#") or QUESTION.search(text):
+                return False
+    return False
 
 
 def tagged(cell, tag):

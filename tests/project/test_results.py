@@ -44,12 +44,12 @@ def test_readmes_figures_are_those_of_a_stored_result():
         assert row in README.replace("**6.8 µs**", "6.83 µs")
     assert f"without a compiler* | {in_digits(one_row[NUMPY]['median'] * 1e6)} µs |" in README
     assert stored["machine"]["date"].startswith("2026-11-23")
-    assert "23 November 2026" in README
+    assert "November 23, 2026" in README
     assert stored["machine"]["processor"] in README
     assert stored["processes"] == 11
     second = load("intel_amx_2_cores_frameworks")
     assert (second["machine"]["date"][:10], second["processes"]) == ("2026-11-25", 11)
-    assert "An Intel Xeon with AMX, on 25 November 2026, ranked the compiled programs in" in README
+    assert "On November 25, 2026, an Intel Xeon with AMX ranked the compiled programs in" in README
     orders = [
         sorted((way for way, _ in ROWS.values()), key=lambda way: data["sizes"]["1"][way]["median"])
         for data in (stored, second)
