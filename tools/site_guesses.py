@@ -24,7 +24,7 @@ def marked(cells):
     presentation. If that text asks the next question, its first paragraph tells. A heading ends
     what is open. Where a cell scores the guess, all before it belongs to the result.
     """
-    found, state, explains = [], "", False
+    found, state = [], ""
     for number, cell in enumerate(cells):
         text, cell = notebook.source(cell), {**cell}
         if cell["cell_type"] == "markdown":
@@ -41,10 +41,11 @@ def marked(cells):
             if question:
                 mark = f'<div class="ask" id="predict-{cell["id"]}"></div>'
                 told, state = f"{told}\n\n{mark}\n\n{text[question.start() :]}", "asked"
-            explains = bool(state) and "`predict`" in text
+            if state and "`predict`" in text:  # how it is done in a notebook
+                told = told and f"::::::{{container}} how-to-guess\n{told}\n::::::"
             cell["source"] = told
         elif PREDICTS.search(text):
-            cell = cell if explains and "guess.was" not in text else tagged(cell, "guess")
+            cell = tagged(cell, "guess")
         elif state:
             state = "shown" if cell["outputs"] or state == "shown" else "tried"
             cell = tagged(cell, "result")

@@ -24,6 +24,7 @@ export function editor(parent, { base, text, label }, bar, { run, runAndGoOn, ch
     indentWithTab,
   ];
   const extensions = [
+    matchMedia("(max-width: 40rem)").matches ? EditorView.lineWrapping : [],
     history(), bracketMatching(), indentUnit.of("    "), python(), syntaxHighlighting(colors),
     EditorView.scrollMargins.of(() => ({ top: bar.getBoundingClientRect().bottom })),
     EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": "run-keys", tabindex: "0" }),

@@ -243,9 +243,17 @@ FOLDS = {
         [ASK, cell("guess = predict(...)", "skip", [{}]), OUT, cell("guess.was(1)", "skip", [])],
         " grg",
     ),
-    "unless a text tells how to use them": (
+    "and so does a text that tells how to use them": (
         [ASK, cell("Use `predict`.", "-"), cell("predict(...)", "skip", [{}]), OUT],
-        "   r",
+        " Hgr",
+    ),
+    "what comes before a guess is scored belongs to the result": (
+        [ASK, OUT, TELL, OUT, cell("guess.was(1)", "skip", [])],
+        " rRrg",
+    ),
+    "unless two texts stand between": (
+        [ASK, OUT, TELL, OUT, TELL, TELL, cell("guess.was(1)", "skip", [])],
+        " rR   g",
     ),
 }
 
@@ -256,7 +264,8 @@ def test_result_of_a_question(case):
     found = site_guesses.marked(cells)
     signs = {"result": "r", "guess": "g"}
     tags = ["".join(signs[one] for one in cell["metadata"].get("tags", [])) for cell in found]
-    texts = ["R" * ("{container} result" in cell["source"]) for cell in found]
+    marks = {"{container} result": "R", "{container} how-to-guess": "H"}
+    texts = ["".join(marks[one] for one in marks if one in cell["source"]) for cell in found]
     assert "".join(tag + text or " " for tag, text in zip(tags, texts, strict=True)) == wanted
 
 
