@@ -122,15 +122,17 @@ def stage(language):
 
 
 def with_numbers(text):
-    """TEACHING with links where a row, an item or a path names a notebook by its number."""
+    """TEACHING with links where a row, an item or a path names a notebook, or a section of it."""
     names, number = site_routes.numbered()
     title, paths, *rest = text.split("\n## ")
 
     def lead(found):
-        return f"{found[1]}[{found[2]}](notebooks/{names[found[2]]}.ipynb)"
+        before, one, said, heading = found.groups()
+        anchor = f"#{notebook.anchor(heading)}" if heading else ""
+        return f"{before}[{one}](notebooks/{names[one]}.ipynb{anchor}){said or ''}"
 
-    paths = re.sub(f"(){number.pattern}", lead, paths)
-    row = re.compile(rf"(?m)(^- |\| )({'|'.join(names)})(?= \||:|：|,|，)")
+    paths = re.sub(f"(){number.pattern}()()", lead, paths)
+    row = re.compile(rf"(?m)(^- |\| )({'|'.join(names)})(?= \||:|：|,|，)((?:, \*|，“)(.+?)[*”])?")
     return "\n## ".join([title, paths, *(row.sub(lead, part) for part in rest)])
 
 
