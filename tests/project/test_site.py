@@ -65,7 +65,7 @@ def test_notebooks_are_those_that_a_reader_downloads(staged):
 def test_first_page_is_readme_with_links_from_its_routes_and_no_badge(staged):
     index, readme = text_of(staged, "index"), (ROOT / "README.md").read_text("utf-8")
     assert "colab-badge" not in index
-    assert "[Open notebook 01 in Colab](https://colab.research.google.com/github/" in index
+    assert "[Open notebook 00 in Colab](https://colab.research.google.com/github/" in index
     assert "| an evening | [01](notebooks/01_imperative_programs.ipynb); [02](notebooks/" in index
     figures = re.findall(r"(?m)^\| .+\d to [\d.]+\) \|$", readme)
     assert len(figures) == sum(line in index for line in figures) == 7  # 12.9 is no notebook
