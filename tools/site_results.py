@@ -125,7 +125,7 @@ def limits():
 
 
 def answer(folder, language, said):
-    """The answer on half a page, with a chart of five programs, and figures of results/."""
+    """The answer on half a page, with a chart of some programs, and figures of results/."""
     words, (programs, machine) = said["answer"], limits()
     rows, told = [], []
     for name, shown in words["programs"].items():
