@@ -101,7 +101,7 @@ def filters(rows, words):
         options = "".join(f"<option>{one}</option>" for one in values)
         options = f'<option value="">{words["all"]}</option>{options}'
         fields.append(f'<label>{label} <select name="{key}">{options}</select></label>')
-    fields.append(f'<output data-words="{words["shown"]}"></output>')
+    fields.append(f'<output data-words="{words["shown"]}" data-none="{words["none"]}"></output>')
     lines = ['<form class="filters" autocomplete="off" hidden>', *fields, "</form>"]
     return "\n".join([*lines, '<script src="_static/results.js"></script>'])
 
