@@ -156,6 +156,21 @@ def test_results_are_all_there_the_newest_machine_first(staged):
     assert "更快" in text_of(staged.parent / "zh", "results")
 
 
+def test_limit_is_no_program_and_a_program_is_built_once(staged):
+    for language, built, pays in (("en", "already built", "≈"), ("zh", "已构建", "约")):
+        rows = re.findall("<tr data-.*", text_of(staged.parent / language, "results"))
+        limits = [row for row in rows if "limit: " in row]
+        assert len(limits) == 12
+        assert all('class="dots limit"' in row and "cy" in row for row in limits)
+        assert not any(re.search(f"faster|更快|{pays}|●", row) for row in limits)
+        once = [row for row in rows if built in row]
+        assert not any('data-rows="1"' in row or pays in row for row in once)
+        last = [re.search("<th.*?>(.*?) <", row)[1] for row in once if 'data-rows="1024"' in row]
+        names = ["NumPy", "hybridize", "the same C, in a C loop", "torch.compile"]
+        assert sorted(last) == [*names, "torch.compile, tuned"]
+        assert not any(">0.00 " in row for row in rows)
+
+
 def test_reference_lists_every_public_name_with_pictures_of_those_that_draw(staged):
     page = text_of(staged, "API")
     for name in [name for pairs in site_pages.public_names().values() for _, name in pairs]:
