@@ -62,7 +62,8 @@ def collect(children, prose, code):
         elif isinstance(node, nodes.literal_block):
             code.append(node.astext())
         elif isinstance(node, nodes.TextElement):
-            prose.append(node.astext())
+            parts = (one for one in node.children if not isinstance(one, nodes.raw))  # no tags
+            prose.append("".join(one.astext() for one in parts))
         elif not isinstance(node, (*PARTS, nodes.comment, addnodes.toctree)):
             collect(node.children, prose, code)
 

@@ -221,6 +221,14 @@ def test_results_can_be_chosen_and_are_not_cut_off(visit, base):
     assert rows.all_text_contents() == [text for text in rows.all_text_contents() if "JAX" in text]
     assert (everything > 150, rows.count()) == (True, 1)
     assert page.locator("h2:visible").all_text_contents()[0].startswith("AMD EPYC (AVX-512)")
+    page.reload()  # the address keeps what was chosen
+    assert (rows.count(), page.locator("[name=framework]").input_value()) == (1, "JAX")
+    assert page.url.endswith("results.html?rows=1024&framework=JAX#intel-amx-2-cores-frameworks")
+    page.select_option("[name=framework]", "MXNet")
+    told = page.locator("form.filters output").text_content()
+    assert (rows.count(), told) == (0, site.words()["en"]["results"]["none"])
     page.select_option("[name=rows]", "")
     page.select_option("[name=framework]", "")
+    assert rows.count() == everything
+    page.goto(base["file"] + "results.html?rows=7")
     assert rows.count() == everything

@@ -198,6 +198,11 @@ def test_notebooks_are_named_with_their_numbers_where_a_reader_looks_for_them():
     assert '"02 Symbolic programs"' in index
 
 
+def test_search_finds_texts_without_their_tags():
+    for home in ("", "zh/"):
+        assert "</a>" not in (site.HTML / home / "searchindex.js").read_text("utf-8")
+
+
 def test_what_no_page_needs_is_not_published():
     assert not (site.HTML / "jupyter_execute").exists()
     own = [path.name for path in (site.HTML / "zh" / "_static").rglob("*") if path.is_file()]

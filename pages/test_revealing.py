@@ -71,6 +71,14 @@ def test_everything_is_shown_by_the_switch_on_paper_and_without_javascript(visit
     context.close()
 
 
+def test_page_that_can_run_prints_its_results(visit, base):
+    page = visit(base["server"] + f"notebooks/{NAMES['02']}.html")
+    every = page.locator(RESULTS).count()
+    assert (shown(page), every > 10) == (0, True)
+    page.emulate_media(media="print")
+    assert shown(page) == every
+
+
 def test_link_to_a_question_or_into_its_result_opens_it(visit, base):
     page = visit(f"{base['file']}{FIRST}#predict-01-10")
     opened = page.get_by_role("button", name=WORDS["guess"]["hide"])

@@ -18,7 +18,7 @@ class Row(NamedTuple):
     name: str
     time: float | None
     before: float | None = None
-    verdict: str = ""  # "faster" and "slower" have a color
+    verdict: str = ""  # "faster" and "slower" have a color, and a "limit" is no program
     note: str = ""  # what is smaller below the name
     more: tuple = ()  # pairs of a figure and what is smaller below it
     data: dict | None = None  # by which pages/static/results.js can choose it
@@ -49,7 +49,8 @@ def chart(heads, rows, two=True):
         dots += f'<circle class="before" cx="{was}" cy="50%" r="4.5"/>' if was else ""
         dots += f'<circle cx="{now}" cy="50%" r="5.5"/>' if now else ""
         cells = [f"<td>{dot('○', row.before)}</td>"] if two else []
-        cells.append(f'<td class="time">{dot("●", row.time)}</td>')
+        sign = "•" if row.verdict == "limit" else "●"
+        cells.append(f'<td class="time">{dot(sign, row.time)}</td>')
         cells.append(f'<td class="dots {row.verdict}">{drawing(dots)}</td>')
         cells += [f"<td>{text}{small(below)}</td>" for text, below in row.more]
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in (row.data or {}).items())

@@ -61,29 +61,39 @@ def results(folder, language, said):
             title, about = words[kind]
             parts += [f"({name})=\n### {title}", about.strip().format(**facts)]
             for size, ways in one["sizes"].items():
-                data = {"machine": where, "rows": size}
-                rows += (found := [row(way, ways, data, said) for way in ways])
+                data, first = {"machine": where, "rows": size}, size == next(iter(one["sizes"]))
+                rows += (found := [row(way, ways, data, said, first) for way in ways])
                 parts += [f"#### {words['size'].format(size)}"] * (len(one["sizes"]) > 1)
                 parts.append(chart(words["columns"], found, two=False))
     head = [f"# {said['after']['results'][0]}", words["cpu"], words["about"].strip()]
     return "\n\n".join([*head, filters(rows, words), *parts, ""])
 
 
-def row(way, ways, data, said):
-    """A row of a chart of results: a way to run the network, and how it did."""
+def row(way, ways, data, said, first=True):
+    """A row of a chart of results: a way to run the network, and how it did.
+
+    What is no program, but a limit, has no verdict. After the first batch size of a file, a program
+    that cost nothing to build had been built already.
+    """
     one, words = ways[way], said["results"]
     head = re.split(", | on | with ", way)[0]
     data = data | {"framework": FRAMEWORKS.get(head, head)}
     if one["over"] == way:
         return Row(way, one["median"], more=((words["baseline"], ""), ("", "")), data=data)
+    before = ways[one["over"]]["median"]
+    note = f"○ {seconds(before)}: {one['over']}"
+    ratio = words["ratio"].format(digits(one["speedup"]))
+    ends = digits(one["low"]), digits(one["high"])
+    if re.search(r"\blimit: ", way):
+        more = (ratio, said["answer"]["interval"].format(*ends)), ("", "")
+        return Row(way, one["median"], None, "limit", note, more, data)
     verdict = said.get("verdicts", {}).get(one["verdict"], one["verdict"])
-    interval = words["interval"].format(digits(one["low"]), digits(one["high"]), verdict)
     cost = seconds(one["build_cost"]) if one["build_cost"] is not None else ""
     calls = one["break_even"] and float(f"{one['break_even']:.2g}")
     pays = words["pays"].format(round(calls)) if calls else ""
-    more = (words["ratio"].format(digits(one["speedup"])), interval), (cost, pays)
-    before = ways[one["over"]]["median"]
-    note = f"○ {seconds(before)}: {one['over']}"
+    if cost and not first and one["build_cost"] < 0.005:
+        cost, pays = words["built"], ""
+    more = (ratio, words["interval"].format(*ends, verdict)), (cost, pays)
     return Row(way, one["median"], before, one["verdict"], note, more, data)
 
 
@@ -101,7 +111,7 @@ def filters(rows, words):
         options = "".join(f"<option>{one}</option>" for one in values)
         options = f'<option value="">{words["all"]}</option>{options}'
         fields.append(f'<label>{label} <select name="{key}">{options}</select></label>')
-    fields.append(f'<output data-words="{words["shown"]}"></output>')
+    fields.append(f'<output data-words="{words["shown"]}" data-none="{words["none"]}"></output>')
     lines = ['<form class="filters" autocomplete="off" hidden>', *fields, "</form>"]
     return "\n".join([*lines, '<script src="_static/results.js"></script>'])
 
@@ -125,7 +135,7 @@ def limits():
 
 
 def answer(folder, language, said):
-    """The answer on half a page, with a chart of five programs, and figures of results/."""
+    """The answer on half a page, with a chart of some programs, and figures of results/."""
     words, (programs, machine) = said["answer"], limits()
     rows, told = [], []
     for name, shown in words["programs"].items():

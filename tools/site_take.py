@@ -1,4 +1,4 @@
-"""The page of what there is to take away: files that `course.py book` made, with their sizes."""
+"""The page of what there is to take away: the files that `course.py book` makes."""
 
 from . import manifest
 from .files import ROOT
@@ -8,20 +8,20 @@ FILES = ["d2lhybrid-{}.epub", "d2lhybrid-{}.pdf", "d2lhybrid.zip", "d2lhybrid-sl
 
 
 def page(folder, language, said):
-    """Links to those files of a language that are there."""
+    """The files of a language, with their sizes, or that they are not built here."""
     words, rows = said["take"], []
+    missing = f"{words['missing']} | "
 
     def link(name, text):  # from the folder of the language's pages
         return f'<a href="{"../" * (language != "en")}{BOOK.name}/{name}">{text}</a>'
 
     for name, what in zip(FILES, words["files"], strict=True):
         name = name.format(language)
-        if (BOOK / name).is_file():
-            rows.append(f"| {what} | {link(name, name)} | {size(name)} |")
+        built = (BOOK / name).is_file()
+        there = f"{link(name, name)} | {size(name)}" if built else missing
+        rows.append(f"| {what} | {there} |")
     parts = [f"# {said['after']['take'][0]}", words["about"].strip()]
-    if rows:
-        parts.append("\n".join([table(words["columns"]), *rows]))
-    rows = []
+    files, rows = rows, []
     for entry in manifest.entries():
         title = f"{entry['name'][:2]} {entry['title'][language]}"
         deck = f"slides/{language}/{entry['name']}.slides.html"
@@ -31,6 +31,8 @@ def page(folder, language, said):
             cells += [link(deck, words["slides"]), size(deck)]
             cells += [link(handout, words["handout"]), size(handout)]
             rows.append(f"| {' | '.join(cells)} |")
+    files += [] if rows else [f"| {words['heading']} | {missing} |"]
+    parts.append("\n".join([table(words["columns"]), *files]))
     if rows:
         parts += [f"## {words['heading']}", words["class"].strip()]
         parts.append("\n".join([table(words["heads"]), *rows]))

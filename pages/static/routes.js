@@ -29,7 +29,7 @@ addEventListener("DOMContentLoaded", () => {
   const here = legs.filter(leg => leg.page === page), next = legs[legs.lastIndexOf(here.at(-1)) + 1];
   if (!here.length) {
     const leg = legs.find(leg => leg.page === kept.page) ?? legs[0];
-    const way = leg === legs.at(-1) ? words.last : words.on;
+    const way = leg.page === legs.at(-1).page ? words.last : words.on;
     return bar.append(link(to(leg), say(way, name, leg.title)), " ", leave);
   }
   store({ ...kept, page });

@@ -65,7 +65,7 @@ def test_notebooks_are_those_that_a_reader_downloads(staged):
 def test_first_page_is_readme_with_links_from_its_routes_and_no_badge(staged):
     index, readme = text_of(staged, "index"), (ROOT / "README.md").read_text("utf-8")
     assert "colab-badge" not in index
-    assert "[Open notebook 01 in Colab](https://colab.research.google.com/github/" in index
+    assert "[Open notebook 00 in Colab](https://colab.research.google.com/github/" in index
     assert "| an evening | [01](notebooks/01_imperative_programs.ipynb); [02](notebooks/" in index
     figures = re.findall(r"(?m)^\| .+\d to [\d.]+\) \|$", readme)
     assert len(figures) == sum(line in index for line in figures) == 7  # 12.9 is no notebook
@@ -154,6 +154,21 @@ def test_results_are_all_there_the_newest_machine_first(staged):
     for figure in ("25.6 µs", "323 µs: JAX, eager", "<td>12.9 ", "12.2 to 13.8, faster"):
         assert figure in jax
     assert "更快" in text_of(staged.parent / "zh", "results")
+
+
+def test_limit_is_no_program_and_a_program_is_built_once(staged):
+    for language, built, pays in (("en", "already built", "≈"), ("zh", "已构建", "约")):
+        rows = re.findall("<tr data-.*", text_of(staged.parent / language, "results"))
+        limits = [row for row in rows if "limit: " in row]
+        assert len(limits) == 12
+        assert all('class="dots limit"' in row and "cy" in row for row in limits)
+        assert not any(re.search(f"faster|更快|{pays}|●", row) for row in limits)
+        once = [row for row in rows if built in row]
+        assert not any('data-rows="1"' in row or pays in row for row in once)
+        last = [re.search("<th.*?>(.*?) <", row)[1] for row in once if 'data-rows="1024"' in row]
+        names = ["NumPy", "hybridize", "the same C, in a C loop", "torch.compile"]
+        assert sorted(last) == [*names, "torch.compile, tuned"]
+        assert not any(">0.00 " in row for row in rows)
 
 
 def test_reference_lists_every_public_name_with_pictures_of_those_that_draw(staged):
