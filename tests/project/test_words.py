@@ -16,6 +16,7 @@ FAULTS = {  # the words of TERMS that are no longer said, with what is said in t
     "American spelling": rf"\b(?:{'|'.join(VERBS.split())})is(?:e[drs]?|ers|ing|ations?)\b"
     r"|\b\w*(?:colour|behaviour|neighbour|favour)\w*|\b(?:centred?|analys(?:ed?|es|ing)|grey)\b",
     "5%": r"\d %",
+    "May 5, 2026": r"\b\d{1,2} (?:[JFMASOND][a-z]{2,8}) \d{4}\b",
     "Exercise 3": r"\bexercises? \d",
     "equivalent": "as good as equal",
     "inconclusive": "no clear difference",
@@ -53,7 +54,7 @@ def test_words_are_the_fields_and_american(path):
 
 @pytest.mark.parametrize(
     "text",
-    ["it optimises", "two neighbours", "5 % of it", "in exercise 2", "3 µs a call", "a scatter"],
+    ["it optimises", "two neighbours", "5 % of it", "5 May 2026", "exercise 2", "3 µs a call"],
 )
 def test_each_fault_is_found(text):
     assert sum(bool(re.search(fault, text)) for fault in FAULTS.values()) == 1
