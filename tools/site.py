@@ -6,6 +6,7 @@ notebook's page is made of the very file, which is also what a reader downloads;
 needs, pages/course_pages.py leaves out of the page.
 """
 
+import csv
 import filecmp
 import functools
 import re
@@ -93,7 +94,8 @@ def gather(folder, language, notebooks, names):
     said = words()[language]
     shutil.copytree(ROOT / "img", folder / "img")
     for path in notebooks:
-        notebook.save(translate.in_language(path, language), folder / "notebooks" / path.name)
+        read = with_comments(translate.in_language(path, language), language)
+        notebook.save(read, folder / "notebooks" / path.name)
     for name in names:
         make = site_pages.MADE.get(name)
         text = make(folder, language, said) if make else translate.document(name, language)
@@ -119,6 +121,23 @@ def stage(language):
         rows = "\n".join(f"{texts[0]} <{name}>" for name, texts in pages.items())
         index.append(f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{rows}\n```")
     (folder / "index.md").write_text("\n\n".join([*index, ""]), "utf-8")
+
+
+def with_comments(read, language):
+    """A notebook whose comments have beside them what translations/LANGUAGE/comments.csv says."""
+    path = translate.TRANSLATIONS / language / "comments.csv"
+    rows = csv.DictReader(path.read_text("utf-8").splitlines()) if path.exists() else []
+    said = {row["en"]: row[language] for row in rows}
+
+    def beside(found):
+        return f"{found[0]}（{said[found[1]]}）" if found[1] in said else found[0]
+
+    def own(cell):
+        text = re.sub("(?m)# (.+)$", beside, there := notebook.source(cell))
+        return {**cell, "source": text} if text != there else cell
+
+    cells = [own(one) if one["cell_type"] == "code" else one for one in read["cells"]]
+    return {**read, "cells": cells} if said else read
 
 
 def with_numbers(text):

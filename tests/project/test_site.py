@@ -1,5 +1,6 @@
 """The sources of the course's pages, before Sphinx reads them; pages/ has tests of the pages."""
 
+import csv
 import json
 import re
 import runpy
@@ -17,6 +18,7 @@ from notebook_rules import ROOT
 from d2lhybrid import get_net
 from tools import (
     manifest,
+    notebook,
     site,
     site_guesses,
     site_pages,
@@ -59,7 +61,7 @@ def test_notebooks_are_those_that_a_reader_downloads(staged):
     for path in manifest.notebooks():
         assert (staged / "notebooks" / path.name).read_bytes() == path.read_bytes()
         there = (staged.parent / "zh" / "notebooks" / path.name).read_text("utf-8")
-        assert json.loads(there) == translate.in_language(path, "zh")
+        assert json.loads(there) == site.with_comments(translate.in_language(path, "zh"), "zh")
 
 
 def test_first_page_is_readme_with_links_from_its_routes_and_no_badge(staged):
@@ -288,3 +290,18 @@ def test_first_paragraph_answers_where_a_text_asks_the_next_question():
     _, _, both = site_guesses.marked([ASK, OUT, cell("One.\n\nNow two.\n\n**Predict.** 2?")])
     answer, mark = site_guesses.RESULT % "One.", '<div class="ask" id="predict-'
     assert both["source"].startswith(f"{answer}\n\nNow two.\n\n{mark}")
+
+
+def test_comments_that_carry_an_argument_are_chinese_too():
+    rows = (translate.TRANSLATIONS / "zh" / "comments.csv").read_text("utf-8").splitlines()
+    said, found = {row["en"]: row["zh"] for row in csv.DictReader(rows)}, set()
+    for name in ("04", "06", "12", "18", "26"):
+        (path,) = ROOT.glob(f"notebooks/{name}_*.ipynb")
+        here = site.with_comments(translate.in_language(path, "zh"), "zh")["cells"]
+        for one, own in zip(json.loads(path.read_bytes())["cells"], here, strict=True):
+            comments = re.findall(r"(?m)(?:^|  )# (.+)$", notebook.source(one))
+            for comment in comments if one["cell_type"] == "code" else ():
+                if comment not in ("@save", "fmt: skip"):
+                    found.add(comment)
+                    assert f"# {comment}（{said[comment]}）" in own["source"]
+    assert found == {*said}
