@@ -16,7 +16,8 @@ ADDRESS = f"https://github.com/{manifest.repository()}/blob/main/"
 def stored(name):
     """The notebook of a page, as the repository has it, in the page's language."""
     language, name = language_of(name)
-    return translate.in_language((site.ROOT / name).with_suffix(".ipynb"), language)
+    read = translate.in_language((site.ROOT / name).with_suffix(".ipynb"), language)
+    return site.with_comments(read, language)
 
 
 def outputs(name):
