@@ -6,7 +6,6 @@ notebook's page is made of the very file, which is also what a reader downloads;
 needs, pages/course_pages.py leaves out of the page.
 """
 
-import csv
 import filecmp
 import functools
 import re
@@ -125,9 +124,7 @@ def stage(language):
 
 def with_comments(read, language):
     """A notebook whose comments have beside them what translations/LANGUAGE/comments.csv says."""
-    path = translate.TRANSLATIONS / language / "comments.csv"
-    rows = csv.DictReader(path.read_text("utf-8").splitlines()) if path.exists() else []
-    said = {row["en"]: row[language] for row in rows}
+    said = {english: own for own, english in translate.pairs("comments", language)}
 
     def beside(found):
         return f"{found[0]}（{said[found[1]]}）" if found[1] in said else found[0]

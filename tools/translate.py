@@ -209,7 +209,7 @@ def differences(there, here, language):
     the English ones, by translations/LANGUAGE/links.csv.
     """
     here = here.replace(f" --language {language}", "")
-    for own, english in other_links(language):
+    for own, english in pairs("links", language):
         here = here.replace(own, english)
     wanted, found = shape(there), shape(here)
     for kind in wanted:
@@ -223,9 +223,9 @@ def differences(there, here, language):
 
 
 @functools.cache
-def other_links(language):
-    """Pairs of how addresses begin: in a language, and in English."""
-    path = TRANSLATIONS / language / "links.csv"
+def pairs(name, language):
+    """What a language and English have for each other, from translations/LANGUAGE/NAME.csv."""
+    path = TRANSLATIONS / language / f"{name}.csv"
     rows = csv.DictReader(path.read_text("utf-8").splitlines()) if path.exists() else []
     return [(row[language], row["en"]) for row in rows]
 

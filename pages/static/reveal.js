@@ -87,10 +87,10 @@
     const over = document.querySelector(".guess-over button");
     if (!over) return;
     const { none, count, sure } = over.dataset, guesses = get(GUESSES, {});
-    let made = 0, hits;
+    let made = 0;
     for (const part of document.querySelectorAll(".guessed")) {
       const rows = [...part.querySelectorAll("li")], of = part.querySelector("h2");
-      hits = 0;
+      let hits = 0;
       const own = rows.filter(row => {
         const [, notebook, id] = row.querySelector(".to-result").href.match(/(\w+)\.html#predict-(.+)/);
         const { guess, right } = guesses[notebook]?.[id] ?? {};

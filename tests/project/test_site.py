@@ -1,6 +1,5 @@
 """The sources of the course's pages, before Sphinx reads them; pages/ has tests of the pages."""
 
-import csv
 import json
 import re
 import runpy
@@ -293,8 +292,7 @@ def test_first_paragraph_answers_where_a_text_asks_the_next_question():
 
 
 def test_comments_that_carry_an_argument_are_chinese_too():
-    rows = (translate.TRANSLATIONS / "zh" / "comments.csv").read_text("utf-8").splitlines()
-    said, found = {row["en"]: row["zh"] for row in csv.DictReader(rows)}, set()
+    said, found = {there: here for here, there in translate.pairs("comments", "zh")}, set()
     for name in ("04", "06", "12", "18", "26"):
         (path,) = ROOT.glob(f"notebooks/{name}_*.ipynb")
         here = site.with_comments(translate.in_language(path, "zh"), "zh")["cells"]
