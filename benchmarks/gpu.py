@@ -82,6 +82,11 @@ NETWORKS = {  # name -> what makes the network, what makes its input, sizes
     "the course's network": (get_net, lambda n: torch.randn(n, 512), (1, 64, 4096)),
     "convolution block": (ConvolutionBlock, lambda n: torch.randn(n, 32, 16, 16), (1, 64, 1024)),
     "transformer block": (TransformerBlock, lambda n: torch.randn(1, n, 128), (1, 64, 4096)),
+    "wide transformer block": (
+        partial(TransformerBlock, 1024, 16),
+        lambda n: torch.randn(1, n, 1024),
+        (1, 64, 4096),
+    ),
 }
 
 
@@ -126,6 +131,36 @@ def queued_times(functions, x, event):
         for label in sample([*functions], len(functions)):
             times[label].append(batch(functions[label], calls[label]))
     return {label: interval(values) for label, values in times.items()}
+
+
+def limits(device, event, width):
+    """Time what bounds every program: starting an operation, copying memory, multiplying matrices.
+
+    `width` is that of the square matrices. Returns name -> {"work": an amount, "unit": its unit,
+    "queued": (low, median, high) seconds per call}; the amount by the seconds is the limit.
+    """
+    tiny = torch.zeros(1, device=device)
+    a, b, c = (torch.randn(width, width, device=device) for _ in range(3))
+    half_a, half_b = a.bfloat16(), b.bfloat16()
+    kinds = {  # name -> what is called, its work, the unit
+        "one operation": (lambda x: tiny.add_(1), 1, "operations"),
+        "copy": (lambda x: c.copy_(a), 2 * 4 * width**2, "bytes"),  # reads and writes
+        "float32 product": (lambda x: torch.mm(a, b, out=c), 2 * width**3, "FLOP"),
+        "bfloat16 product": (lambda x: half_a @ half_b, 2 * width**3, "FLOP"),
+    }
+    if device == "cuda":
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(100):
+                tiny.add_(1)
+        kinds["CUDA graph of 100"] = (lambda x: graph.replay(), 100, "operations")
+    queued = queued_times({name: function for name, (function, _, _) in kinds.items()}, None, event)
+    found = {}
+    for name, (_, work, unit) in kinds.items():
+        found[name] = {"work": work, "unit": unit, "queued": queued[name]}
+        middle = queued[name][1]
+        print(f"{name}: {seconds(middle)}, or {work / middle:.3g} {unit} per second")
+    return found
 
 
 def measure(net, x, is_dry, left_out):
@@ -179,6 +214,8 @@ def main(arguments=None):
         parser.exit(2, "torch.cuda finds no GPU here; --device cpu tries the program without one\n")
     device = "cpu (dry run)" if is_dry else torch.cuda.get_device_name()
     data = {"device": device, "cuda": torch.version.cuda, "left_out": [], "results": {}}
+    event = CpuEvent if is_dry else partial(torch.cuda.Event, enable_timing=True)
+    data["limits"] = limits(options.device, event, 64 if is_dry else 8192)
     for (name, (make, make_input, sizes)), dtype in product(NETWORKS.items(), TOLERANCE):
         for size in sizes[:1] if is_dry else sizes:
             title = f"{name}, {str(dtype).removeprefix('torch.')}, size {size}"
