@@ -1,6 +1,6 @@
-"""What compiling does for three networks on a GPU. No figure of it has been stored yet.
+"""What compiling does for four networks on a GPU, and what that GPU can do at most.
 
-    python -m benchmarks.gpu --json results/gpu/NAME.json    about ten minutes
+    python -m benchmarks.gpu --json results/gpu/NAME.json    three to ten minutes
     python -m benchmarks.gpu --device cpu                    tries the program; figures mean nothing
 
 Each network runs eager, by torch.compile, and by torch.compile with CUDA graphs, at several sizes,
@@ -108,8 +108,8 @@ def queued_times(functions, x, event):
     """Time calls that are queued one behind the other: the throughput, not the latency.
 
     `functions` maps labels to callables, each of which is called with `x`; `event()` makes a
-    torch.cuda.Event or a CpuEvent. Returns label -> (low, median, high): seconds per call, with the
-    95% CI of the median over BATCHES batches.
+    torch.cuda.Event or a CpuEvent. Returns label -> [low, median, high]: seconds per call, to five
+    digits, with the 95% CI of the median over BATCHES batches.
     """
 
     def batch(function, calls):
@@ -130,14 +130,15 @@ def queued_times(functions, x, event):
     for _ in range(BATCHES):
         for label in sample([*functions], len(functions)):
             times[label].append(batch(functions[label], calls[label]))
-    return {label: interval(values) for label, values in times.items()}
+    intervals = {label: interval(values) for label, values in times.items()}
+    return {label: [float(f"{end:.5g}") for end in ends] for label, ends in intervals.items()}
 
 
 def limits(device, event, width):
     """Time what bounds every program: starting an operation, copying memory, multiplying matrices.
 
     `width` is that of the square matrices. Returns name -> {"work": an amount, "unit": its unit,
-    "queued": (low, median, high) seconds per call}; the amount by the seconds is the limit.
+    "queued": [low, median, high] seconds per call}; the amount by the seconds is the limit.
     """
     tiny = torch.zeros(1, device=device)
     a, b, c = (torch.randn(width, width, device=device) for _ in range(3))
@@ -225,6 +226,7 @@ def main(arguments=None):
             x, errors = make_input(size).to(options.device, dtype), []
             try:
                 data["results"][title] = measure(net, x, is_dry, errors.append)
+                data["machine"] = data["results"][title].pop("machine")
             except (CandidateError, ValueError) as error:  # eager failed, or nothing else is left
                 errors.append(error)
             data["left_out"] += [f"{title}: {error}" for error in errors]

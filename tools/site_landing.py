@@ -2,6 +2,7 @@
 
 import re
 
+from . import site_gpu
 from .site_chart import Row, chart
 from .site_results import on, stored
 
@@ -24,6 +25,7 @@ def with_first_screen(readme, said):
     doors = [f"[**{name}**]({link}) {what}" for name, link, what in words["doors"]]
     found = stored()[CHART]
     about = words["note"].format(on=on(found, CHART, said), file=f"results/{CHART}.json")
+    about += " " + said["gpu"]["landing"].format(**site_gpu.facts(said))
     parts = [title, words["sentence"], f"{start} <small>{words['price']}</small></p>"]
     parts += [times(found, said), about, "::::{container} doors", *doors, "::::", text]
     return "\n\n".join(parts)

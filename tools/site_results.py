@@ -4,7 +4,7 @@ import datetime
 import json
 import re
 
-from . import manifest
+from . import manifest, site_gpu
 from .files import ROOT
 from .site_chart import Row, chart, seconds
 
@@ -12,6 +12,7 @@ RESULTS = ROOT / "results"
 LIMITS = "epyc_avx2_2_cores_limits.txt"
 OURS = "our compiler"
 FRAMEWORKS = {"eager": "PyTorch", "TorchScript": "PyTorch", "torch.compile": "PyTorch"}
+FRAMEWORKS |= {"with CUDA graphs": "PyTorch"}
 FRAMEWORKS |= {"hybridize": OURS, "the same C": OURS, "limit: read the weights": OURS}
 
 
@@ -66,8 +67,9 @@ def results(folder, language, said):
                 rows += (found := [row(way, ways, data, said, way in built) for way in ways])
                 parts += [f"#### {words['size'].format(size)}"] * (len(one["sizes"]) > 1)
                 parts.append(chart(words["columns"], found, two=False))
+    on_gpu, more = site_gpu.section(said, row)
     head = [f"# {said['after']['results'][0]}", words["cpu"], words["about"].strip()]
-    return "\n\n".join([*head, filters(rows, words), *parts, ""])
+    return "\n\n".join([*head, filters(rows + more, words), *parts, *on_gpu, ""])
 
 
 def is_built(one):
@@ -158,5 +160,6 @@ def answer(folder, language, said):
     facts["count"] = len(programs)
     parts = [f"# {said['before']['answer'][0]}", said["results"]["cpu"]]
     parts += [words["text"].strip().format(**facts), chart(words["columns"], rows)]
-    parts += [words["note"].format(**facts), words["rest"].strip(), ""]
+    parts += [words["note"].format(**facts), said["gpu"]["answer"].format(**site_gpu.facts(said))]
+    parts += [words["rest"].strip(), ""]
     return "\n\n".join(parts)

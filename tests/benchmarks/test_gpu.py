@@ -20,6 +20,10 @@ def test_dry_run_writes_each_way_and_both_clocks(monkeypatch, tmp_path):
     gpu.main(["--device", "cpu", "--json", str(tmp_path / "r.json")])
     data = json.loads((tmp_path / "r.json").read_text())
     assert (data["device"], data["left_out"]) == ("cpu (dry run)", [])
+    assert data["machine"]["device"] == "cpu"
+    assert [*data["limits"]] == ["one operation", "copy", "float32 product", "bfloat16 product"]
+    for one in data["limits"].values():
+        assert 0 < one["work"] / one["queued"][1] < 1e14, one
     assert len(data["results"]) == len(gpu.NETWORKS)
     for one in data["results"].values():
         assert [*one["compared"]] == ["eager", "torch.compile", "with CUDA graphs"]
