@@ -1,4 +1,4 @@
-"""What compiling does for four networks on a GPU, and what that GPU can do at most.
+"""What compiling does for four networks on a GPU, and what that GPU reaches.
 
     python -m benchmarks.gpu --json results/gpu/NAME.json    three to ten minutes
     python -m benchmarks.gpu --device cpu                    tries the program; figures mean nothing
@@ -9,8 +9,9 @@ in float32 and in bfloat16, without gradients. Two clocks look at each, for two 
 - `compare` reads the CPU's clock, and waits for the GPU before each reading: how long a program
   waits for a call, one or a few at a time.
 - `queued_times` records CUDA's events before and after many calls that are queued one behind the
-  other, as triton.testing.do_bench does around one: how often a second the GPU answers. Where the
-  CPU queues calls more slowly than the GPU computes them, that is the time of queueing.
+  other: how often a second the GPU answers. Unlike triton.testing.do_bench, it leaves the cache as
+  the call before left it. Where the CPU queues calls more slowly than the GPU computes them, that
+  is the time of queueing.
 
 float32 is as PyTorch has it: full precision in matrix products, but TF32 in convolutions, so that
 results may differ by float16's rounding.
@@ -135,10 +136,10 @@ def queued_times(functions, x, event):
 
 
 def limits(device, event, width):
-    """Time what bounds every program: starting an operation, copying memory, multiplying matrices.
+    """Time what programs are made of: launching operations, copying memory, multiplying matrices.
 
     `width` is that of the square matrices. Returns name -> {"work": an amount, "unit": its unit,
-    "queued": [low, median, high] seconds per call}; the amount by the seconds is the limit.
+    "queued": [low, median, high] seconds per call}; the amount by the seconds is a rate.
     """
     tiny = torch.zeros(1, device=device)
     a, b, c = (torch.randn(width, width, device=device) for _ in range(3))
