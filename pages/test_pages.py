@@ -199,9 +199,11 @@ def test_notebooks_are_named_with_their_numbers_where_a_reader_looks_for_them():
     assert '"02 Symbolic programs"' in index
 
 
-def test_search_finds_texts_without_their_tags():
-    for home in ("", "zh/"):
-        assert "</a>" not in (site.HTML / home / "searchindex.js").read_text("utf-8")
+def test_search_finds_texts_without_their_tags_and_buttons():
+    for language, said in site.words().items():
+        index = (site.HTML / site.home(language) / "searchindex.js").read_text("utf-8")
+        assert "</a>" not in index
+        assert said["solution"] not in index
 
 
 def test_what_no_page_needs_is_not_published():
