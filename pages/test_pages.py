@@ -210,6 +210,9 @@ def test_what_no_page_needs_is_not_published():
     assert not (site.HTML / "jupyter_execute").exists()
     own = [path.name for path in (site.HTML / "zh" / "_static").rglob("*") if path.is_file()]
     assert sorted(own) == ["documentation_options.js", "translations.js"]
+    fonts = [path.name for path in (site.HTML / "_static").rglob("fa-*")]
+    assert sorted(fonts) == ["fa-regular-400.woff2", "fa-solid-900.woff2"]
+    assert not [*site.HTML.rglob("fontawesome.js*")]
     card = (site.HTML / "_static" / "card.png").read_bytes()
     assert (card[16:24].hex(), card[:4]) == ("000004b000000276", b"\x89PNG")  # 1200 by 630
 
