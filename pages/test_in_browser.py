@@ -27,6 +27,7 @@ SOME = [
 SOME += ["zh/index.html", "zh/GLOSSARY.html", "zh/notebooks/13_write_your_own_hybridizer.html"]
 SOME += ["guesses.html"]
 HEAVY = ["API.html", "notebooks/18_side_by_side.html", "zh/notebooks/01_imperative_programs.html"]
+FINDING = ["search.html?q=fusion", "zh/search.html?q=融合"]
 LOOKS = [(1300, "light"), (390, "dark"), (1300, "dark"), (390, "light")]
 ALL = os.environ.get("D2LHYBRID_ALL_PAGES")
 
@@ -99,10 +100,10 @@ def test_sidebar_field_searches(visit, base):
     page.wait_for_url("**/search.html?q=guard*")
 
 
-DRAWN = """word => {
+DRAWN = """(word, style) => {
     const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
     [canvas.width, canvas.height, pen.textBaseline] = [40, 40, "top"];
-    pen.font = `32px ${getComputedStyle(document.body).fontFamily}`;
+    pen.font = `${style.fontWeight} 32px ${style.fontFamily}`;
     pen.fillText(word, 0, 0);
     return canvas.toDataURL();
 }"""
@@ -110,10 +111,11 @@ DRAWN = """word => {
 
 def test_chinese_is_drawn(visit, base):
     page = visit(base["file"] + "zh/index.html")
-    one, other = page.evaluate(f"[...'编译'].map({DRAWN})")
+    body = "getComputedStyle(document.body)"
+    one, other, gap = (page.evaluate(f"({DRAWN})('{word}', {body})") for word in "编译 ")
     if one == other:  # the box that stands for what a font lacks
         missing("needs a Chinese font")
-    assert one != page.evaluate(f"({DRAWN})(' ')")
+    assert one != gap
 
 
 def test_solution_opens_by_keyboard(visit, base):
@@ -133,7 +135,22 @@ def test_colors_follow_the_system_and_the_button(visit, base):
     assert (dark, page.evaluate(shade)) == ("rgb(18, 18, 18)", "rgb(255, 255, 255)")
 
 
-@pytest.mark.parametrize("name", ["index.html", "results.html", *HEAVY])
+# How many icons a page can show, and those that the fonts lack: they look like one that none has.
+ICONS = f"""async () => {{
+    const drawn = {DRAWN}, icons = new Map(), lacking = [];
+    for (const one of document.querySelectorAll("*")) for (const part of ["::before", "::after"]) {{
+        const style = getComputedStyle(one, part), icon = /^"([^"])"/.exec(style.content)?.[1];
+        if (icon && style.fontFamily.includes("Font Awesome 7")) icons.set(icon, style);
+    }}
+    for (const [icon, style] of icons) {{
+        await document.fonts.load(`${{style.fontWeight}} 1em ${{style.fontFamily}}`, icon);
+        if (drawn(icon, style) === drawn("\uefff", style)) lacking.push(icon);
+    }}
+    return [icons.size, lacking];
+}}"""
+
+
+@pytest.mark.parametrize("name", ["index.html", "results.html", *HEAVY, *FINDING])
 def test_page_is_light_and_draws_its_icons(visit, base, name):
     page = visit(base["file"] + name, width=390)
     page.wait_for_load_state("networkidle")
@@ -141,13 +158,16 @@ def test_page_is_light_and_draws_its_icons(visit, base, name):
     packed = [gzip.compress(Path(one).read_bytes()) for one in files if not one.startswith("data:")]
     assert 100_000 < sum(map(len, packed)) < 400_000
     assert page.said == []
-    assert not [one for one in files if re.search("fontawesome.js|searchindex|fa-brands", one)]
+    assert not [one for one in files if re.search("fontawesome.js|fa-brands", one)]
+    assert any("searchindex" in one for one in files) == (name in FINDING)
     icon = "getComputedStyle(one, '::before').content !== 'none' && one.offsetWidth > 9"
     shown = f"all => all.filter(one => one.checkVisibility()).map(one => {icon})"
     icons = page.eval_on_selector_all("i[class*='fa-']", shown)
     assert len(icons) >= 4
     assert all(icons)
-    assert page.evaluate("document.fonts.check('900 1em \"Font Awesome 7 Free\"')")
+    size, lacking = page.evaluate(ICONS)
+    assert size >= 6
+    assert lacking == []
 
 
 def test_on_a_phone_a_place_in_contents_is_seen(visit, base):

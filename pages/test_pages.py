@@ -199,15 +199,20 @@ def test_notebooks_are_named_with_their_numbers_where_a_reader_looks_for_them():
     assert '"02 Symbolic programs"' in index
 
 
-def test_search_finds_texts_without_their_tags():
-    for home in ("", "zh/"):
-        assert "</a>" not in (site.HTML / home / "searchindex.js").read_text("utf-8")
+def test_search_finds_texts_without_their_tags_and_buttons():
+    for language, said in site.words().items():
+        index = (site.HTML / site.home(language) / "searchindex.js").read_text("utf-8")
+        assert "</a>" not in index
+        assert said["solution"] not in index
 
 
 def test_what_no_page_needs_is_not_published():
     assert not (site.HTML / "jupyter_execute").exists()
     own = [path.name for path in (site.HTML / "zh" / "_static").rglob("*") if path.is_file()]
     assert sorted(own) == ["documentation_options.js", "translations.js"]
+    fonts = [path.name for path in (site.HTML / "_static").rglob("fa-*")]
+    assert sorted(fonts) == ["fa-regular-400.woff2", "fa-solid-900.woff2"]
+    assert not [*site.HTML.rglob("fontawesome.js*")]
     card = (site.HTML / "_static" / "card.png").read_bytes()
     assert (card[16:24].hex(), card[:4]) == ("000004b000000276", b"\x89PNG")  # 1200 by 630
 

@@ -1,10 +1,11 @@
 // The search: sections that have the words, the best first, each with the place where they stand.
 // language_data.js has Sphinx's stemmer and stop words; searchindex.js calls this with pages/sections.py's index.
 const Search = {
-  setIndex({ words, titles, sections }) {
+  setIndex({ words, titles, columns }) {
     const query = new URLSearchParams(location.search).get("q")?.trim();
     const out = document.getElementById("search-results");
     if (!query) return;
+    const sections = columns[0].map((_, i) => columns.map(column => column[i]));
     document.querySelectorAll("input[name=q]").forEach(field => (field.value = query));
     const { best, some, phrases } = ranked(query, words.alike, titles, sections), LIMIT = 40;
     const make = (tag, parent, text = "") => parent.appendChild(Object.assign(document.createElement(tag), { textContent: text }));
