@@ -120,7 +120,7 @@ def test_first_pages_say_what_is_known_of_a_gpu(staged):
         text = text_of(staged, page)
         assert "NVIDIA H100" in text
         assert "](#results-gpu)" in text
-        assert " instead of ".join(times) in text or page == "results"
+        assert all(time in text for time in times)
         assert "results-gpu" in text_of(staged.parent / "zh", page)
     rows = re.findall(r'<tr data-machine="NVIDIA H100.*</tr>', text)
     assert len(rows) == len(gpu) * 2
