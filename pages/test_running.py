@@ -140,7 +140,7 @@ def test_exercise_error_endless_loop_and_reset(open_page):
     reader.see(checked, "not yet")
     counts = reader.page.locator("h2 .run-count, .page-toc .run-count")
     nested = "def nested():\n    return fancy_func(fancy_func(1, 2, 3, 4), 2, 3, 4)\n\n"
-    for answer, verdict in {"5": "not right: it gives 5", "6": "right"}.items():
+    for answer, verdict in {"5": "not right: your answer gives 5", "6": "right"}.items():
         reader.write(exercise, f"{nested}times_add_is_called = {answer}")
         reader.page.keyboard.press("Control+Enter")  # with the answer its check runs
         reader.see(checked, re.compile(rf"^{verdict}\s"))
