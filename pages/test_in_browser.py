@@ -242,3 +242,12 @@ def test_hidden_sidebar_stays_hidden(visit, base):
         page.locator(".right-next").click()
         page.wait_for_load_state()
         assert sidebar.is_visible() != hidden
+
+
+def test_tables_of_results_are_not_cut_off(visit, base):
+    page = visit(base["file"] + "notebooks/06_measuring_honestly.html")
+    page.check("[name=results][value=all]")
+    tables = page.locator(".cell_output .output:has(table)")
+    room = tables.evaluate_all("all => all.map(one => one.clientWidth - one.scrollWidth)")
+    assert room == [0] * len(room)
+    assert len(room) > 2
