@@ -167,6 +167,13 @@ def test_terms_of_a_notebook_lead_to_the_glossary(name):
     assert sum(map(len, found)) == page(name).source.count('class="term ')
 
 
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_page_says_where_here_is(name):
+    note = site.words()[language_of(name)[0]]["guess"]["measured"]
+    measured = "(measured here)" in "".join(page(name).outputs)
+    assert (f">{note}</p>" in page(name).source) == measured
+
+
 def test_terms_are_linked_in_texts_only():
     source = page("notebooks/11_when_torch_compile_pays.html").source
     assert source.count('class="term ') > 20
