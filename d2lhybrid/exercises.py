@@ -65,7 +65,7 @@ def check(answer: Any, truth: Any, by: Callable[[Any], Any] = lambda answer: ans
         if has_blank(answer) or has_blank(value := by(answer)):
             print("not yet")
         else:
-            print("right" if same(value, truth) else f"not right: it gives {value!r}")
+            print("right" if same(value, truth) else f"not right: your answer gives {value!r}")
     except (Exception, SystemExit) as error:
         print(f"not right: {type(error).__name__}: {error}")
 

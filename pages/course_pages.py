@@ -14,7 +14,7 @@ from docutils.utils.math import latex2mathml
 from sphinx import addnodes
 from sphinx.ext.autodoc.mock import _MockObject
 
-from tools import manifest, notebook, site, site_run
+from tools import manifest, notebook, site, site_routes, site_run
 from tools.colab import FIRST_CELL
 
 REPOSITORY = f"https://github.com/{manifest.repository()}/blob/main/"
@@ -30,6 +30,8 @@ def prepare(app, page, content):
     """What only a file needs is left out of its page; the file to download stays as it is."""
     if not page.startswith("notebooks/"):
         content[0] = with_links(content[0], page, app)
+        if not app.tags.has("book"):
+            content[0] = re.sub(r"!\[[^]]*\]\(/(img/course_map[^)]*)\)", drawn_map, content[0])
         return
     read = notebook.without_badge(json.loads(content[0]))
     cells = [one for one in read["cells"] if not notebook.source(one).startswith(FIRST_CELL)]
@@ -85,7 +87,7 @@ def show(output, cell, app):
     if "image/svg+xml" in data and app.tags.has("book"):  # where it is a file
         del data["image/png"]
     elif "image/svg+xml" in data:  # as part of the page, which can then set its colors
-        data["text/html"] = "".join(data.pop("image/svg+xml"))
+        data["text/html"] = with_stations("".join(data.pop("image/svg+xml")), "")
     elif "text/html" in data:  # a table's first heading may be empty
         data["text/html"] = re.sub(r"<th[^>]*></th>", "<td></td>", "".join(data["text/html"]))
     if "text/html" in data:
@@ -94,6 +96,22 @@ def show(output, cell, app):
     elif told := output.get("metadata", {}).get("image/png"):
         # MyST-NB looks for the alternative text in the cell's metadata.
         cell["metadata"]["mystnb"] = {"image": {"alt": told["alt"]}}
+
+
+def drawn_map(picture):
+    """The map of the course as a part of the page, and in its colors."""
+    svg = re.sub("<style>.*?</style>", "", (site.ROOT / picture[1]).read_text("utf-8"))
+    return f"<div>{with_stations(svg, 'notebooks/')}</div>"
+
+
+def with_stations(svg, folder):
+    """A drawing in which, if it is the map, each station is a link: no picture, but a group."""
+    if "<title>Map of the course<" not in svg:
+        return svg
+    names, _ = site_routes.numbered()
+    station = rf"<rect [^>]*></rect>\n<text [^>]*>({'|'.join(names)}) .*</text>"
+    svg = svg.replace('role="img"', 'role="group"', 1)
+    return re.sub(station, lambda m: f'<a href="{folder}{names[m[1]]}.html">{m[0]}</a>', svg)
 
 
 # The reference ------------------------------------------------------------------------------

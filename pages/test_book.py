@@ -58,6 +58,15 @@ def test_epub_says_what_it_is(made, files):
     assert files["_static/cover.png"][:4] == b"\x89PNG"
 
 
+def test_cover_has_the_colors_of_the_pages(visit, base):
+    cover = (site.PAGES / "cover.css").read_text("utf-8")
+    page = visit(base["file"] + "index.html")
+    look = "name => getComputedStyle(document.documentElement).getPropertyValue(name)"
+    colors = re.findall(r"(--pst-[\w-]+): (#\w+);", cover)
+    assert colors == [(name, page.evaluate(look, name)) for name, _ in colors]
+    assert len(colors) > 5
+
+
 def test_epub_holds_all_that_it_names(files):
     kept = {one.get("href") for one in files["content.opf"].iter(f"{OPF}item")}
     ids = {

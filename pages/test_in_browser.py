@@ -252,3 +252,22 @@ def test_results_can_be_chosen_and_are_not_cut_off(visit, base):
     assert rows.count() == everything
     page.goto(base["file"] + "results.html?rows=7")
     assert rows.count() == everything
+
+
+def test_hidden_sidebar_stays_hidden(visit, base):
+    page = visit(base["server"] + "notebooks/05_torchscript.html")
+    sidebar, toggle = page.locator("#pst-primary-sidebar"), page.locator(".primary-toggle")
+    for hidden in (True, False):
+        toggle.click()
+        page.locator(".right-next").click()
+        page.wait_for_load_state()
+        assert sidebar.is_visible() != hidden
+
+
+def test_tables_of_results_are_not_cut_off(visit, base):
+    page = visit(base["file"] + "notebooks/06_measuring_honestly.html")
+    page.check("[name=results][value=all]")
+    tables = page.locator(".cell_output .output:has(table)")
+    room = tables.evaluate_all("all => all.map(one => one.clientWidth - one.scrollWidth)")
+    assert room == [0] * len(room)
+    assert len(room) > 2

@@ -85,7 +85,8 @@ def test_each_picture_has_its_alternative_text(name):
     shown = [found["alt"] for found in pictures if "_images" in found["src"]]
     assert shown == wanted
     drawings = ["image/svg+xml" in output.get("data", {}) for output in outputs(name)]
-    assert page(name).all("svg", "role").count("img") == sum(drawings)
+    roles = page(name).all("svg", "role")
+    assert roles.count("img") + roles.count("group") == sum(drawings)
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -166,6 +167,13 @@ def test_terms_of_a_notebook_lead_to_the_glossary(name):
     assert sum(map(len, found)) == page(name).source.count('class="term ')
 
 
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_page_says_where_here_is(name):
+    note = site.words()[language_of(name)[0]]["guess"]["measured"]
+    measured = "(measured here)" in "".join(page(name).outputs)
+    assert (f">{note}</p>" in page(name).source) == measured
+
+
 def test_terms_are_linked_in_texts_only():
     source = page("notebooks/11_when_torch_compile_pays.html").source
     assert source.count('class="term ') > 20
@@ -190,6 +198,19 @@ def test_numbers_of_notebooks_are_links_where_a_course_is_taught():
         for path in manifest.notebooks():
             assert links.count(f"notebooks/{path.stem}.html") >= 3, path  # one in the sidebar
         assert "notebooks/06_measuring_honestly.html#compare" in page(name).all("a", "href")
+
+
+@pytest.mark.parametrize("name", ["index.html", "notebooks/00_start_here.html"])
+def test_stations_of_the_map_are_links(name):
+    for home in ("", "zh/"):
+        source = page(f"{home}{name}").source
+        svg = re.search('(?s)<svg[^>]* role="group".*?</svg>', source)[0]
+        folder = "notebooks/" if name == "index.html" else ""
+        link = rf'<a href="{folder}(\d\d)_\w+\.html"><rect [^>]*></rect>\s*<text [^>]*>(\d\d) '
+        found = re.findall(link, svg)
+        assert len(found) == len(re.findall(r">\d\d [^<]*</text>", svg)) == 14
+        assert all(page == shown for page, shown in found)
+        assert "<style" not in svg  # which would be one for all drawings of the page
 
 
 def test_notebooks_are_named_with_their_numbers_where_a_reader_looks_for_them():

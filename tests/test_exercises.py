@@ -74,11 +74,11 @@ tensor = torch.tensor
 CHECKED = [
     (Fraction(3, 2), 1.5, "right"),
     ([Decimal("0.2"), Fraction(1, 3)], [0.2, 1 / 3], "right"),
-    (Fraction(1, 3), 0.34, "not right: it gives Fraction(1, 3)"),
+    (Fraction(1, 3), 0.34, "not right: your answer gives Fraction(1, 3)"),
     ({"Layer norm", 2}, {"layer norm", 2}, "right"),
-    ({1, 2}, {1, 3}, "not right: it gives {1, 2}"),
+    ({1, 2}, {1, 3}, "not right: your answer gives {1, 2}"),
     ([2, 1], {1, 2}, "right"),
-    ([1, 3], {1, 2}, "not right: it gives [1, 3]"),
+    ([1, 3], {1, 2}, "not right: your answer gives [1, 3]"),
     # an answer not given
     (..., 6, "not yet"),
     ([2, ...], [2, 3], "not yet"),
@@ -87,24 +87,24 @@ CHECKED = [
     # numbers
     (4.0, 4, "right"),
     (0.1 + 0.2, 0.3, "right"),
-    (10**20 + 1, 10**20, "not right: it gives 100000000000000000001"),
-    (6.0, "6", "not right: it gives 6.0"),
+    (10**20 + 1, 10**20, "not right: your answer gives 100000000000000000001"),
+    (6.0, "6", "not right: your answer gives 6.0"),
     # sequences
     (range(3), [0, 1, 2], "right"),
     ([(1, 2), (3, 4)], [[1, 2], [3, 4]], "right"),
-    ([2, 3, 4], [2, 3], "not right: it gives [2, 3, 4]"),
+    ([2, 3, 4], [2, 3], "not right: your answer gives [2, 3, 4]"),
     ({"rows": (1, 2)}, {"rows": [1, 2]}, "right"),
-    ({"rows": 1}, {"columns": 1}, "not right: it gives {'rows': 1}"),
+    ({"rows": 1}, {"columns": 1}, "not right: your answer gives {'rows': 1}"),
     # words
     (" Too  close", "too close ", "right"),
-    ("no difference", "inconclusive", "not right: it gives 'no difference'"),
+    ("no difference", "inconclusive", "not right: your answer gives 'no difference'"),
     # tensors and arrays
     ([2, 3], tensor([2, 3]), "right"),
     (tensor([[1.0, 2.0]], requires_grad=True), tensor([[1, 2]]), "right"),
-    (tensor([2, 3]), [2, 4], "not right: it gives tensor([2, 3])"),
+    (tensor([2, 3]), [2, 4], "not right: your answer gives tensor([2, 3])"),
     (numpy.float64(0.5), 0.5, "right"),
     # other things
-    (numpy.ndarray, torch.Tensor, "not right: it gives <class 'numpy.ndarray'>"),
+    (numpy.ndarray, torch.Tensor, "not right: your answer gives <class 'numpy.ndarray'>"),
     (Odd(), 6, "not right: ValueError: not with me"),
 ]
 
@@ -118,7 +118,7 @@ def test_check(capsys, answer, truth, line):
 def test_check_by(capsys):
     for answer, line in [
         ("ab", "right"),
-        ("abc", "not right: it gives 3"),
+        ("abc", "not right: your answer gives 3"),
         (7, "not right: TypeError: object of type 'int' has no len()"),
     ]:
         check(answer, 2, by=len)

@@ -268,7 +268,7 @@ FAULTS = {
     ],
     rules.exercises_are_open_and_solved: [
         in_outputs("not yet", "right"),
-        in_outputs("right", "not right: it gives 1"),
+        in_outputs("right", "not right: your answer gives 1"),
         lambda n: first_with(n, "## Solutions", "markdown").update(metadata={}),
         lambda n: fold(n, "## Summary"),
     ],

@@ -8,7 +8,11 @@ const say = (text, ...values) => {
   for (const value of values) text = text.replace("{}", value);
   return text;
 };
-const tell = text => (bar.querySelector("output").textContent = text);
+// A phone does not show that changes are kept, only that they are not.
+const tell = (text, more = "") => {
+  const note = make("span", more === words.keeps ? "run-kept" : "", { textContent: more });
+  bar.querySelector("output").replaceChildren(text, note);
+};
 // What a worker needs is fetched once and kept: a new one, after Stop, must not need the network.
 const FILES = ["worker.js", "pyodide.asm.wasm", "python_stdlib.zip", "packages.zip"];
 const files = {};  // name -> Blob
@@ -49,7 +53,7 @@ function compare(cell) {
 
 function next() {
   current = queue.shift();
-  if (!current) return tell(words.ready + (keeps ? words.keeps : words.gone));
+  if (!current) return tell(words.ready, keeps ? words.keeps : words.gone);
   mark(current, "busy");
   if (!current.quiet) {
     current.out.replaceChildren();

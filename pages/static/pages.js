@@ -16,6 +16,13 @@ addEventListener("click", ({ target }) => {
   if (target.closest?.("a[href*='#']")) target.closest("dialog[open]")?.close();
 });
 
+// The sidebar that a reader has hidden stays so on the next page (templates/layout.html).
+addEventListener("click", ({ target }) => {
+  if (!target.closest?.(".primary-toggle") || !matchMedia("(min-width: 992px)").matches) return; // a drawer
+  const hidden = document.getElementById("pst-primary-sidebar").matches(".pst-sidebar-hidden"); // the theme turns it now
+  try { localStorage.setItem("d2lhybrid-sidebar", hidden ? "" : "hidden"); } catch {}
+}, true);
+
 // The first page's button leads to a page that then runs, with its first cell in sight.
 addEventListener("load", () => {
   if (!new URLSearchParams(location.search).has("run")) return;
