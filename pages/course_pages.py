@@ -59,14 +59,14 @@ def import_sys(cells):
 
 def with_links(text, page, app):
     """A page's Markdown with links that lead to other pages, or else to the repository."""
+    has_results = (Path(app.srcdir) / "results.md").is_file()  # not in the book
 
     def lead(link):
         path, anchor = link.groups("")
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
         path = path.replace(f".{app.config.course_language}.md", ".md")
         path = "index.md" if path == "README.md" else path
-        results = (Path(app.srcdir) / "results.md").is_file()  # not in the book
-        if results and re.fullmatch(r"results/\w+\.json", path):
+        if has_results and re.fullmatch(r"results/\w+\.json", path):
             return f"](#{Path(path).stem})"  # its own heading on the page of all results
         if (Path(app.srcdir) / path).is_file():
             return f"](/{path}{anchor})"
@@ -78,6 +78,9 @@ def with_links(text, page, app):
         return f"](/{link[1]}.md)" if (Path(app.srcdir) / f"{link[1]}.md").is_file() else link[0]
 
     text = re.sub(rf"\]\({re.escape(manifest.pages_address())}(\w+)\.html\)", own, text)
+    if not has_results:
+        address = f"{manifest.pages_address()}{site.home(app.config.course_language)}results.html"
+        text = text.replace("](#results-gpu)", f"]({address}#results-gpu)")
     return LINK.sub(lead, text)
 
 

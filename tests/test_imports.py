@@ -17,7 +17,7 @@ FLOORS = {
     "threads world machine cross_framework cli __main__",
     "tools": "files manifest notebook+environment+colab translate "
     "reading+checking+handouts+authoring+glossary+run_notebooks "
-    "site_chart+site_guesses+site_take site_routes site_results "
+    "site_chart+site_guesses+site_take site_routes site_gpu site_results "
     "site_landing+site_pages+site_run site book commands",
     "grading": "judge submissions+sandbox pages",
 }

@@ -24,10 +24,11 @@ class Row(NamedTuple):
     data: dict | None = None  # by which pages/static/results.js can choose it
 
 
-def chart(heads, rows, two=True):
-    """The HTML of a chart, the fastest first, with the heads of its columns, but for the dots.
+def chart(heads, rows, two=True, in_order=False):
+    """The HTML of a chart, with the heads of its columns, but for the dots.
 
-    If not `two`, it is the notes of the rows that have the times before.
+    If not `two`, it is the notes of the rows that have the times before. The fastest row is the
+    first, unless the rows are `in_order`.
     """
     times = [time for row in rows for time in (row.time, row.before) if time]
     low, high = log10(min(times)) - 0.05, log10(max(times)) + 0.05
@@ -60,7 +61,7 @@ def chart(heads, rows, two=True):
 
     heads = [f'<th scope="col">{one}</th>' for one in heads]
     heads.insert(2 + two, f'<td class="dots">{drawing(axis)}</td>')
-    rows = sorted(rows, key=lambda row: row.time or row.before)
+    rows = rows if in_order else sorted(rows, key=lambda row: row.time or row.before)
     head = f"<thead><tr>{''.join(heads)}</tr></thead>"
     return "\n".join(
         ['<table class="chart">', head, "<tbody>", *map(line, rows), "</tbody></table>"]
