@@ -22,8 +22,6 @@ QUOTED = {  # name in a text -> what was measured
     "token": "wide transformer block, float32, size 1",
     "images": "convolution block, float32, size 1024",
     "tokens": "wide transformer block, float32, size 4096",
-    "one": "wide transformer block, bfloat16, size 1",
-    "some": "wide transformer block, bfloat16, size 64",
     "half": "wide transformer block, bfloat16, size 4096",
 }
 TOKENS, WIDTH = 4096, 1024
