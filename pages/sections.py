@@ -25,7 +25,9 @@ class Pages(StandaloneHTMLBuilder):
     def prepare_writing(self, docnames):
         super().prepare_writing(docnames)
         self.indexer = Sections(self.env, "en", {}, "")
-        self.indexer.words = site.words()[self.config.course_language]["search"]
+        language = self.config.course_language
+        self.indexer.words = site.words()[language]["search"]
+        self.indexer.is_translation = language != "en"
 
 
 class Sections(IndexBuilder):
@@ -44,6 +46,8 @@ class Sections(IndexBuilder):
             head, prose, code = part[0], [], []
             anchor = "" if part.parent is doctree else (part["ids"] or head["ids"])[0]
             collect(part[1:], prose, code)
+            if docname == "API" and self.is_translation:  # its text is English
+                prose = prose[:1]
             name, text = head.get("fullname") or head.astext(), " ".join(prose)
             names = " ".join(self.names("\n".join(code), text))
             self.sections.append([docname, anchor, name, text, names])
