@@ -77,10 +77,10 @@ def with_links(text, page, app):
     def own(link):  # a text names what only the pages have by its whole address
         return f"](/{link[1]}.md)" if (Path(app.srcdir) / f"{link[1]}.md").is_file() else link[0]
 
-    text = re.sub(rf"\]\({re.escape(manifest.pages_address())}(\w+)\.html\)", own, text)
+    address, home = manifest.pages_address(), site.home(app.config.course_language)
+    text = re.sub(rf"\]\({re.escape(address)}(?:{home})?(\w+)\.html\)", own, text)
     if not has_results:
-        address = f"{manifest.pages_address()}{site.home(app.config.course_language)}results.html"
-        text = text.replace("](#results-gpu)", f"]({address}#results-gpu)")
+        text = text.replace("](#results-gpu)", f"]({address}{home}results.html#results-gpu)")
     return LINK.sub(lead, text)
 
 
