@@ -165,11 +165,12 @@ def limits(device, event, width):
     return found
 
 
-def measure(net, x, is_dry, left_out):
+def measure(net, x, is_dry, left_out, event):
     """Compare the ways to run `net` on the tensor `x`, with both clocks, and print the answers.
 
     `is_dry` tries the program on a CPU without generating code. `left_out` gets the CandidateError
-    of each way that fails. Returns {"machine": ..., "compared": ..., "queued": ...} for the file.
+    of each way that fails, and `event` makes what `queued_times` needs. Returns
+    {"machine": ..., "compared": ..., "queued": ...} for the file.
     Raises what `compare` raises: CandidateError if eager fails, ValueError if nothing else is left.
     """
     torch.compiler.reset()  # or it remembers other sizes, and the networks before
@@ -193,7 +194,6 @@ def measure(net, x, is_dry, left_out):
     candidates["with CUDA graphs"] = kept("with CUDA graphs", with_graphs)
     limits = {"time_limit": 0.01 if is_dry else 2.0, "tolerance": TOLERANCE[x.dtype]}
     answer = compare(candidates, x, on_error=left_out, **limits)
-    event = CpuEvent if is_dry else partial(torch.cuda.Event, enable_timing=True)
     queued = queued_times({label: built[label] for label in answer}, x, event)
     print(answer)
     for label, (low, middle, high) in queued.items():
@@ -226,7 +226,7 @@ def main(arguments=None):
             net = make().eval().requires_grad_(False).to(options.device, dtype)
             x, errors = make_input(size).to(options.device, dtype), []
             try:
-                data["results"][title] = measure(net, x, is_dry, errors.append)
+                data["results"][title] = measure(net, x, is_dry, errors.append, event)
                 data["machine"] = data["results"][title].pop("machine")
             except (CandidateError, ValueError) as error:  # eager failed, or nothing else is left
                 errors.append(error)

@@ -1,6 +1,7 @@
 """What was measured on a GPU, for the pages: results/gpu/ has the same measurement twice."""
 
 import datetime
+import functools
 import json
 import re
 
@@ -28,8 +29,9 @@ TOKENS, WIDTH = 4096, 1024
 FLOP = 2 * TOKENS * WIDTH * (12 * WIDTH + 2 * TOKENS)  # of `tokens`: linear layers and attention
 
 
+@functools.cache
 def stored():
-    """What the two files hold."""
+    """What the two files hold; nobody changes it."""
     return [json.loads((ROOT / f"results/gpu/{one}.json").read_text("utf-8")) for one in FILES]
 
 
@@ -40,11 +42,10 @@ def facts(said):
     name = re.sub(r" \d+GB.*", "", both[0]["device"])  # without its memory
     found = {"name": name, "date": said["results"]["day"].format(date)}
     for key, (name, unit, is_time) in LIMITS.items():
-        limits = [one["limits"][name] for one in both]
-        times = [one["queued"][1] / one["work"] for one in limits]
+        times = [time_of(one["limits"][name]) for one in both]
         found[key] = [f"{(time if is_time else 1 / time) / unit:.3g}" for time in times]
-        if key == "float32":
-            found["needs"], found["least"] = round(FLOP / 1e9), seconds(FLOP * times[0], 2)
+    least = FLOP * time_of(both[0]["limits"]["float32 product"])
+    found |= {"needs": round(FLOP / 1e9), "least": seconds(least, 2)}
     for key, title in QUOTED.items():
         ways = both[0]["results"][title]["compared"]
         found[key] = {way: seconds(ways[WAYS[way]]["median"]) for way in WAYS}
@@ -62,6 +63,11 @@ def facts(said):
     found["versions"] = ", ".join(f"{key} {value}" for key, value in versions.items())
     address = f"https://github.com/{manifest.repository()}/blob/main/results/gpu/"
     return found | {"files": ", ".join(f"[{one}.json]({address}{one}.json)" for one in FILES)}
+
+
+def time_of(limit):
+    """Seconds per piece of work."""
+    return limit["queued"][1] / limit["work"]
 
 
 def section(said, row):
